@@ -14,8 +14,8 @@ import msgspec
 from bbedge.board import Board
 from bbedge.certificate.certificate import Certificate, Shown
 from bbedge.certificate.document import certificate
-from bbedge.core.history import MOST_MODELS, Recorder
 from bbedge.core.leaderboard import Leaderboard
+from bbedge.core.looks import MOST_MODELS, Recorder
 from bbedge.records.certificate import Document
 from bbedge.records.design import (
     Attempts,

@@ -1,4 +1,4 @@
-"""The one atomic write of the project, and its one lock."""
+"""Files that users name: read as text, written whole or not at all, and locked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from bbedge.errors import DataError
+from bbedge.errors import DataError, FormatError
 from bbedge.text import shown_path
 
 try:
@@ -27,6 +27,16 @@ _NAME_KEPT = 40  # characters of the target's name in the temporary one: names m
 _OPEN_FILE = re.compile(r"/(?:proc/[^/]+|dev)/fd/[0-9]+")
 _NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK, errno.EINVAL, errno.EBADF)
 _CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM, errno.EBADF)
+
+
+def read_text(path: Path, *, encoding: str = "utf-8") -> str:
+    """The text of a file that the user names."""
+    try:
+        return path.read_text(encoding=encoding)
+    except OSError as error:
+        raise FormatError(f"{shown_path(path)}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{shown_path(path)}: not a text file in UTF-8 ({error})") from error
 
 
 def write_whole(path: Path, text: str | Iterable[str]) -> None:

@@ -11,8 +11,8 @@ from bbedge.core.certifier import Certifier
 from bbedge.core.checkpoint_evidence import EarlyEvidence, plan_of
 from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.design import Design
+from bbedge.core.eholm import Procedure
 from bbedge.core.evidence_set import EvidenceSet
-from bbedge.core.procedure import Procedure
 from calibration.binomial_rule import breaks
 from calibration.repetitions import ALPHA, show
 

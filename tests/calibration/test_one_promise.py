@@ -8,9 +8,9 @@ import pytest
 
 from bbedge.core.arrays import to_numpy
 from bbedge.core.design import Design
+from bbedge.core.eholm import Procedure
 from bbedge.core.evidence import Evidence
 from bbedge.core.leaderboard import Certifier
-from bbedge.core.procedure import Procedure
 from bbedge.core.staggered import Wealth
 from calibration.binomial_rule import breaks
 from calibration.repetitions import ALPHA, show

@@ -8,8 +8,8 @@ import pytest
 
 from bbedge.core.arrays import to_numpy
 from bbedge.core.design import Design
+from bbedge.core.eholm import Procedure
 from bbedge.core.evidence_set import EvidenceSet
-from bbedge.core.procedure import Procedure
 from bbedge.core.views import category_weights, macro_weights
 from calibration.binomial_rule import breaks
 from calibration.repetitions import ALPHA, show

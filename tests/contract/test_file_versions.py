@@ -14,8 +14,10 @@ from bbedge.errors import BbedgeError
 from bbedge.evaluate.journal import Journal
 from bbedge.evaluate.journal_file import add_extra, extra_usage
 from bbedge.gate import Claim, Policy
-from bbedge.gate.ledger import read_ledger, record
+from bbedge.gate.admit import verify_session as verify_gate
+from bbedge.gate.ledger import record
 from bbedge.ledger.archive import export_lines, import_file
+from bbedge.ledger.store import Store
 from bbedge.records.journal import Done, Usage
 from bbedge.scale import TiledLeaderboard
 from bbedge.verify import read_certificate
@@ -45,8 +47,9 @@ def archive(folder: Path) -> Path:
 
 
 def ledger(folder: Path) -> Path:
-    record(folder / "gate.bbedge", POLICY, SCORES)
-    return folder / "gate.bbedge"
+    record(folder / "gate.bbedge", POLICY, SCORES, label="one")
+    (folder / "gate.jsonl").write_text("".join(export_lines(Store(folder / "gate.bbedge", what="ledger"))))
+    return folder / "gate.jsonl"
 
 
 def page(folder: Path) -> Path:
@@ -76,7 +79,7 @@ def tiled(folder: Path) -> Path:
 KINDS = {
     "certificate": (certificate, read_certificate),
     "archive": (archive, lambda path: import_file(path, path.with_name("again.bbedge"), verify=verify_session)),
-    "ledger of a gate": (ledger, read_ledger),
+    "ledger of a gate": (ledger, lambda path: import_file(path, path.with_name("again.bbedge"), verify=verify_gate)),
     "page of a journal": (page, lambda path: Journal(path.parent, root="r").page(1).close()),
     "usage of a journal": (usage, lambda path: Journal(path.parent, root="r").finished()),
     "extras of a journal": (extras, lambda path: extra_usage(path.parent, "check")),

@@ -16,6 +16,9 @@ import yaml
 _EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
 _PLACE = re.compile(r"(inputs)\.([\w-]+)|steps\.([\w-]+)\.outputs\.([\w-]+)")
 
+COMMIT = "1f3a2c9" + "0" * 33
+"""The commit that the workflow runs on."""
+
 
 @dataclass
 class Job:
@@ -62,6 +65,7 @@ def run_action(
         env = {
             "PATH": path,
             "HOME": os.environ.get("HOME", "/"),
+            "GITHUB_SHA": COMMIT,
             "GITHUB_OUTPUT": str(written),
             "GITHUB_STEP_SUMMARY": str(summary),
             "GITHUB_ACTION_PATH": str(action.parent),

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import bbedge.board.change
+import bbedge.ledger.chain
 from bbedge.board import Board
 from bbedge.evaluate.events import Dropped, Looked, PartLooked
 from bbedge.evaluate.journal import Journal, ReplicateFile
@@ -117,7 +117,7 @@ def _first(events: list[object], kind: type) -> object:
 
 
 def main(folder: Path, kills: int) -> None:
-    bbedge.board.change.datetime = Clock
+    bbedge.ledger.chain.datetime = Clock
     base = folder / "base"
     base.mkdir(parents=True)
     study_in(base, FakeEngine(MODELS), at_most=0)

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import bbedge.board.change
+import bbedge.ledger.chain
 import fake_judge
 from bbedge.board import Board
 from bbedge.evaluate.engines.inspect import InspectEngine
@@ -96,7 +96,7 @@ def asked_in(folder: Path) -> Counter[tuple[Any, ...]]:
 
 
 def main(folder: Path) -> None:
-    bbedge.board.change.datetime = Clock
+    bbedge.ledger.chain.datetime = Clock
     run_in(folder / "whole")  # here, so that the children need not import everything again
     assert threading.active_count() == 1, threading.enumerate()  # or a fork could hang
     whole, asked = board_in(folder / "whole"), asked_in(folder / "whole")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bbedge.gate.policy import Policy
+from bbedge.records.policy import Policy
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"

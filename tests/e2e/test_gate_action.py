@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from e2e.action_runner import run_action, scripts
+from bbedge.gate import read_ledger
+from e2e.action_runner import COMMIT, run_action, scripts
 from e2e.gate_scores import POLICY, write_scores, write_swapped
 
 ROOT = Path(__file__).parents[2]
@@ -56,6 +57,19 @@ def test_a_verdict_becomes_summary_comment_outputs_and_exit_code(tmp_path, path,
     assert mark in job.summary
     assert (tmp_path / "comment body.md").read_text(encoding="utf-8") == job.summary
     assert (tmp_path / "out of it.xml").read_text(encoding="utf-8").startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("label", "arguments", "known"),
+    [("", "", COMMIT), ("merge 7", "", "merge 7"), ("", "--label\nmine\n", "mine")],
+)
+def test_a_use_in_a_ledger_is_known_by_its_commit(tmp_path, path, label, arguments, known):
+    (tmp_path / "policy.toml").write_text(POLICY, encoding="utf-8")
+    write_scores(tmp_path / "scores.csv", 0.9, 0.5, items=200)
+    given = {"policy": "policy.toml", "scores": "scores.csv", "label": label}
+    job = run_action(ACTION, tmp_path, given | {"arguments": f"--ledger\ngate.bbedge\n{arguments}"}, path=path)
+    assert job.code == 0, job.log
+    assert [use.label for use in read_ledger(tmp_path / "gate.bbedge").uses] == [known]
 
 
 @pytest.mark.nightly

@@ -76,8 +76,8 @@ def test_a_log_without_the_metric_is_refused(bbedge, tmp_path):
         (("tokens = [1000, 0]", "tokens = [1000, 10]"), "whose best value is 0"),
         (("tokens = [1000, 0]", "tokens = [0, 1000]"), "less is better"),
         (("tokens = [1000, 0]", "cost = [1000, 0]"), "no score is of the metric 'cost'"),
-        (("tokens = [1000, 0]", "tokens = [0, 0]"), "has one value"),
-        (("tokens = [1000, 0]", "tokens = 1000"), "pairs of a worst and a best value"),
+        (("tokens = [1000, 0]", "tokens = [0, 0]"), "the range of 'tokens' is 0 to 0; give two different values"),
+        (("tokens = [1000, 0]", "tokens = 1000"), "worst and best value of 'tokens': 'the whole' = 1000 is not a pair"),
         (('view = "tokens"\n', ""), "whose best value is 0"),
     ],
 )

@@ -4,19 +4,19 @@ import json
 import re
 import runpy
 import shlex
-from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from bbedge.core.scores import Scores
 from bbedge.display.gate import advice, contradiction, sentence
 from bbedge.gate import Claim, Policy, gate
-from bbedge.gate.policy import _KEYS, _KINDS
-from bbedge.gate.report import EXIT_CODES, ClaimOutlook, Verdict
 from bbedge.readers import read_scores
+from bbedge.records.gate_report import EXIT_CODES, ClaimOutlook, Verdict
+from bbedge.records.policy import ClaimKind
 from e2e.gate_scores import write_swapped
 
 ROOT = Path(__file__).parents[2]
@@ -57,7 +57,7 @@ def test_the_commands_run(bbedge, monkeypatch, tmp_path):
 
 def test_every_key_of_policies_and_of_the_json_is_documented(bbedge, tmp_path):
     keys = " ".join(row[0] for row in rows("The policy"))
-    for name in (*_KEYS, *_KINDS, "view", "tier"):
+    for name in ("candidate", *Policy.__struct_encode_fields__, *get_args(ClaimKind), "view", "tier"):
         assert re.search(rf"`\[*{name}\b", keys), name
     values = rng_report().to_values()
     known = " ".join(row[0] for row in rows("JSON"))
@@ -86,7 +86,8 @@ def test_the_examples_of_words_are_what_is_printed(tmp_path):
     outlook = ClaimOutlook(more_runs=7, items=1100, amount=0.05)
     (open_one,) = rng_report(kind="not_worse_by", amount=0.02).results
     assert open_one.verdict == "OPEN"
-    shown = replace(rng_report(), replicates=3, results=(replace(open_one, outlook=outlook),))
+    results = (structs.replace(open_one, outlook=outlook),)
+    shown = structs.replace(rng_report(), replicates=3, results=results)
     told = advice(shown, shown.results[0]).partition(";")[0]
     assert f"Open: new, not worse by more than 0.02: {told}\n" in PAGE
     policy = Policy(candidates=("new",), baseline="old", claims=(Claim(kind="not_worse_by", amount=0.02),))

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from bbedge.gate import read_ledger
+
 SERVERS = Path(__file__).parents[1] / "servers"
 POLICY = """
 candidate = "h90"
@@ -121,16 +123,16 @@ def test_it_stops_inside_the_first_run_of_a_large_benchmark(bbedge, study, tmp_p
 def test_with_a_ledger_it_stops_inside_the_first_run_too(bbedge, study, tmp_path):
     (tmp_path / "items.csv").write_text("item\n" + "".join(f"q{i}\n" for i in range(300)))
     rules, out, ledger = policy(tmp_path, POLICY), tmp_path / "out.json", tmp_path / "gate.ledger"
-    words = ["gate", rules, "--until-decided", study, "--ledger", ledger, "--json", out]
+    words = ["gate", rules, "--until-decided", study, "--ledger", ledger, "--label", "x", "--json", out]
     outcome = bbedge(*words)
     assert outcome.code == 0, outcome.err
     assert outcome.out.splitlines()[0].endswith("of the first run.")
-    assert "Recorded as use 1." in outcome.out
+    assert "Recorded as use 1 (x)." in outcome.out
     found = json.loads(out.read_text())
     assert (found["replicates"], found["alpha"], found["ledger"]["use"]) == (0, 0.05, 1)
     assert found["part"] == found["claims"][0]["since_part"] < 1.0
-    before = ledger.read_bytes()
+    before = read_ledger(ledger)
     again = bbedge(*words)
     assert (again.code, again.out.splitlines()[0]) == (0, outcome.out.splitlines()[0])
     assert "Recorded before, as use 1" in again.out
-    assert ledger.read_bytes() == before
+    assert read_ledger(ledger) == before

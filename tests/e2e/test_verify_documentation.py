@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import get_args
 
 import bbedge as package
+from bbedge.verify.outcome import CheckKind
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,7 +26,8 @@ def test_every_check_and_key_is_documented(bbedge, tmp_path, monkeypatch):
         json.loads(each.out) for each in (done, bbedge("verify", "b.json", "b.bbedge", "--json", "-"))
     )
     kinds = {check["kind"] for result in (of_scores, of_board) for check in result["checks"]}
-    assert len(kinds) == 9
+    assert len(kinds) == 10
+    kinds |= set(get_args(CheckKind))
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     assert {kind for kind in kinds if f"`{kind}`" not in page} == set()
     keys = {*of_scores, *of_scores["checks"][0]}

@@ -37,7 +37,7 @@ def gates(bench: Bench) -> None:
 
 @case
 def gate_ledger(bench: Bench) -> None:
-    """Uses over months: the same scores again, more runs, undecided and contradicted ones, and all shares spent."""
+    """Uses over months: a label again, with more or fewer runs, undecided and contradicted ones, all shares spent."""
     head = 'candidate = "new"\nbaseline = "old"\nspending = "ledger"\nshares = 5\n'
     bench.write("policy.toml", head + CLAIM)
     bench.write("good.csv", gate_rows(0.97, 0.3, seed=1))
@@ -52,22 +52,30 @@ def gate_ledger(bench: Bench) -> None:
     ledger = "--ledger gate.bbedge"
     bench(f"gate policy.toml good.csv {ledger} --label first --json g.json --markdown g.md --junit g.xml")
     bench(f"gate policy.toml bad.csv {ledger} --label second --markdown g.md")
-    bench(f"gate policy.toml bad.csv {ledger} --json g.json")
+    bench(f"gate policy.toml bad.csv {ledger} --label second --json g.json")
+    bench(f"gate policy.toml bad.csv {ledger} --label first")
+    bench(f"gate policy.toml bad.csv {ledger}")
     bench(f"gate policy.toml same.csv {ledger} --label third")
     bench(f"gate policy.toml swapped.csv {ledger} --label fourth --json g.json")
     bench(f"gate {ledger}")
-    bench(f"gate policy.toml more.csv {ledger}")
+    bench(f"gate policy.toml more.csv {ledger} --label first")
+    bench(f"gate policy.toml good.csv {ledger} --label first")
     bench.write("fifth.csv", gate_rows(0.8, 0.8, seed=6))
     bench.write("sixth.csv", gate_rows(0.8, 0.8, seed=7))
     bench(f"gate policy.toml fifth.csv {ledger} --label fifth")
     bench(f"gate policy.toml sixth.csv {ledger} --label sixth")
     bench.write("other.toml", head + "[[claims]]\nnot_worse_by = 0.2\n")
-    bench(f"gate other.toml good.csv {ledger}")
+    bench(f"gate other.toml good.csv {ledger} --label first")
     bench(f"gate policy.toml {ledger} --json g.json")
     bench.write("each.toml", 'candidate = "new"\nbaseline = "old"\n' + CLAIM)
     bench("gate each.toml good.csv --ledger each.bbedge --label one")
-    bench("gate each.toml same.csv --ledger each.bbedge")
+    bench("gate each.toml good.csv --ledger each.bbedge --label two")
     bench("gate --ledger each.bbedge --json g.json")
+    bench("board log gate.bbedge")
+    bench("board verify gate.bbedge")
+    bench("board export gate.bbedge gate.jsonl")
+    bench("board import gate.jsonl again.bbedge")
+    bench("board show gate.bbedge")
 
 
 HARNESS = """\

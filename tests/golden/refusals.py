@@ -169,6 +169,7 @@ def prepare(folder: Path) -> None:
             "board export b.db all.jsonl",
             "gate policy.toml gate.csv --ledger ledger.bbedge --label one",
             "gate policy.toml gate2.csv --ledger ledger.bbedge --label two",
+            "board export ledger.bbedge ledger.jsonl",
         ):
             code, _, err, _ = call(shlex.split(command))
             assert code in (0, 1, 3), (command, err)
@@ -225,15 +226,17 @@ def _forge_archives() -> dict[str, str]:
 
 
 def _forge_ledgers() -> dict[str, str]:
-    text = Path("ledger.bbedge").read_text(encoding="utf-8")
+    text = Path("ledger.jsonl").read_text(encoding="utf-8")
+    lines = text.splitlines(keepends=True)
     return {
-        "ledger-edited.bbedge": text.replace('"one"', '"two"', 1),
-        "ledger-moved.bbedge": turned(2, text),
-        "ledger-left-out.bbedge": without_line(2, text),
-        "ledger-no-policy.bbedge": without_line(1, text),
-        "ledger-twice.bbedge": text + text.splitlines()[-1] + "\n",
-        "ledger-text.bbedge": "nothing\n" + text,
-        "ledger-version.bbedge": text.replace('"version":1', '"version":9', 1),
+        "ledger-edited.jsonl": text.replace('\\"one\\"', '\\"two\\"', 1),
+        "ledger-moved.jsonl": turned(3, text),
+        "ledger-left-out.jsonl": without_line(3, text),
+        "ledger-no-policy.jsonl": without_line(2, text),
+        "ledger-twice.jsonl": "".join([*lines[:-1], lines[-2], lines[-1]]),
+        "ledger-text.jsonl": "nothing\n" + text,
+        "ledger-version.jsonl": text.replace('"version":1', '"version":9', 1),
+        "ledger-board.jsonl": text.replace("bbedge-gate", "bbedge-board", 1),
     }
 
 

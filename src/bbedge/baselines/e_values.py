@@ -21,10 +21,9 @@ from scipy.special import betaincc, gammaln, log_ndtr, logit
 
 from bbedge.core.arrays import to_numpy
 from bbedge.core.design import Design
-from bbedge.core.eholm import e_holm
+from bbedge.core.eholm import Procedure, e_holm
 from bbedge.core.evidence import Evidence
 from bbedge.core.penalties import bernstein_psi
-from bbedge.core.procedure import Procedure
 from bbedge.core.stakes import CENTRED_MAX, paper_stakes
 from bbedge.records.values import EvidenceKind
 

@@ -16,7 +16,7 @@ from bbedge.core.checkpoints import Checkpoint, PassPlan, pass_plan
 from bbedge.core.copies import CopySearch, Fingerprint
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import LookCount
-from bbedge.core.progress import PartCount
+from bbedge.core.looks import PartCount
 from bbedge.core.views import HEADLINE
 from bbedge.errors import BoardError
 from bbedge.ledger.vectors import missing_checksum

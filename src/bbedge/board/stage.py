@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from bbedge.core.checkpoints import pass_plan
 from bbedge.core.design import Design
 from bbedge.core.graph import Graph
-from bbedge.core.history import Look, LookCount
 from bbedge.core.leaderboard import Certifier, Leaderboard
-from bbedge.core.progress import EarlyRecord, PartCount
+from bbedge.core.looks import EarlyRecord, Look, LookCount, PartCount
 from bbedge.core.views import HEADLINE
 from bbedge.records.events import NewEdge, Opened
 

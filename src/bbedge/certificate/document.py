@@ -27,8 +27,8 @@ from bbedge.certificate.derive import (
 from bbedge.certificate.numbers import MOST_PAIRS, Evidence, outlook
 from bbedge.core.arrays import UNIT
 from bbedge.core.design import Design
-from bbedge.core.history import History
 from bbedge.core.leaderboard import Leaderboard
+from bbedge.core.looks import History
 from bbedge.errors import FormatError
 from bbedge.records import certificate as records
 from bbedge.records.certificate import (

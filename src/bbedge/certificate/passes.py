@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from bbedge.core.checkpoints import ALGORITHM, Checkpoints
-from bbedge.core.progress import EarlyRecord
+from bbedge.core.looks import EarlyRecord
 from bbedge.records import certificate as records
 from bbedge.records.design import CheckpointsRecord
 from bbedge.records.notes import Note

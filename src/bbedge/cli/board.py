@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bbedge.cli.board_add import DesignFile, Place, add, add_model, next_, open_board
-from bbedge.cli.board_design import IncompleteRule, design_values, frozen_design, read_text, start_files
+from bbedge.cli.board_design import IncompleteRule, design_values, frozen_design, start_files
 from bbedge.cli.board_words import announcement, claims, graph_csv, particulars
 from bbedge.cli.options import Reading, Without, grouped
 from bbedge.cli.output import (
@@ -32,7 +32,7 @@ from bbedge.cli.output import (
 )
 from bbedge.cli.views import Suite
 from bbedge.errors import DomainError
-from bbedge.files import write_whole
+from bbedge.files import read_text, write_whole
 from bbedge.text import counted, display_names, shown, shown_path
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ def log(place: Place) -> None:
     from bbedge.ledger.chain import checked
     from bbedge.ledger.store import Store
 
-    with Store(place).read() as session:
+    with Store(place, what="ledger").read() as session:
         events = list(checked(session.events())) if session.is_gate() else open_board(place).events
     show_events(output(), [(e.seq, e.at, e.kind, particulars(e), e.hash) for e in events])
 
@@ -235,7 +235,7 @@ def verify(
     from bbedge.ledger.store import Store
     from bbedge.verify.ledger import verify as check
 
-    store = Store(place)
+    store = Store(place, what="ledger")
     with spinner() as progress:
         progress("recomputing every look")
         done = check(store, head=head)
@@ -256,7 +256,7 @@ def export(
     from bbedge.ledger.archive import export_file
     from bbedge.ledger.store import Store
 
-    store = Store(place)
+    store = Store(place, what="ledger")
     with store.read() as session:
         is_gate, head = session.is_gate(), session.head()
     if is_gate and out.suffix == ".jsonl":

@@ -14,8 +14,8 @@ import typer
 
 from bbedge.cli.views import Suite
 from bbedge.core.views import HEADLINE
-from bbedge.errors import DataError, DesignError, FormatError
-from bbedge.files import write_whole
+from bbedge.errors import DataError, DesignError
+from bbedge.files import read_text, write_whole
 from bbedge.text import quoted, shown_path
 
 if TYPE_CHECKING:
@@ -84,16 +84,6 @@ def frozen_design(path: Path, options: Mapping[str, Any]) -> BoardDesign:
                 "the file"
             )
     return design
-
-
-def read_text(path: Path, *, encoding: str = "utf-8") -> str:
-    """The text of a file that the user names."""
-    try:
-        return path.read_text(encoding=encoding)
-    except OSError as error:
-        raise FormatError(f"{shown_path(path)}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise FormatError(f"{shown_path(path)}: not a text file in UTF-8 ({error})") from error
 
 
 def start_files(place: str, scores: Scores, options: Mapping[str, Any]) -> tuple[Path, Path, Path]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.board_design import read_text
 from bbedge.cli.claim import CopiesRule
 from bbedge.cli.evaluate import ServerChanged, run_study
 from bbedge.cli.options import SCORES_HELP, Reading, Without, grouped
@@ -18,7 +17,7 @@ from bbedge.cli.output import JsonOut, say, say_written, write_json
 from bbedge.cli.views import About
 from bbedge.credentials import without_credentials
 from bbedge.errors import DesignError, DomainError
-from bbedge.files import write_whole
+from bbedge.files import read_text, write_whole
 from bbedge.text import quoted, shown, shown_path
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def gate(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Record this use of the gate, in a file or a PostgreSQL database (by its URL), under one error budget "
+            help="Record this use of the gate in a file, or in PostgreSQL by a URL, under one error budget "
             "for all uses if the policy says so. Of a study: reserve its level before the first look, and record every "
             "look inside the first run. Without SCORES: show the recorded uses.",
             show_default=False,

@@ -17,13 +17,12 @@ from bbedge.core.checkpoints import Checkpoint, PassPlan, pass_plan
 from bbedge.core.closure import closure
 from bbedge.core.conclusions import Leaderboard
 from bbedge.core.design import Design
+from bbedge.core.eholm import Procedure, log_thresholds
 from bbedge.core.evidence import Evidence
 from bbedge.core.evidence_set import EvidenceSet
 from bbedge.core.graph import Graph
-from bbedge.core.history import Look, LookCount, Recorder
+from bbedge.core.looks import EarlyRecord, Look, LookCount, PartCount, Recorder
 from bbedge.core.positions import Outcomes, PositionTrend, pass_outcomes, position_trends, strongest
-from bbedge.core.procedure import Procedure, log_thresholds
-from bbedge.core.progress import EarlyRecord, PartCount
 from bbedge.core.staggered import Wealth
 from bbedge.errors import DataError
 

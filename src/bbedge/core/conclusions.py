@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from bbedge.core.contradictions import Crossed, crossed_differences, crossed_means
 from bbedge.core.design import Design
 from bbedge.core.graph import Graph
-from bbedge.core.history import History, LookCount
-from bbedge.core.progress import EarlyRecord
+from bbedge.core.looks import EarlyRecord, History, LookCount
 from bbedge.core.scores import Origin
 from bbedge.errors import DesignError, DomainError
 from bbedge.records.notes import Note

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bbedge.core.certifier import Certifier
 from bbedge.core.conclusions import GapCount, Leaderboard, check_k
 from bbedge.core.design import Design
-from bbedge.core.history import Look, LookCount
+from bbedge.core.looks import Look, LookCount
 from bbedge.core.scores import DesignOptions, Scores
 from bbedge.core.views import check_weights
 from bbedge.errors import DesignError

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import closing
 from types import MappingProxyType
-from typing import Final
 
 import numpy as np
 
@@ -21,16 +19,12 @@ from bbedge.evaluate.journal_file import extra_usage
 from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.evaluate.study_board import FirstRunSchedule
 from bbedge.evaluate.usage import PassSaving, Spent, pass_saving, spent
+from bbedge.records.events import AttemptBegun, PartAdded
 from bbedge.records.journal import Replicate
 from bbedge.text import counted, quoted, shown, shown_path
 
 _MANY = 8  # samples whose answers must repeat before it is worth a note ...
 _LONG = 40  # ... and their mean length: the same letter or number twice is a coincidence
-LOST_PARTS: Final = (
-    "The journal has lost samples of the first pass that are on the board. Their scores are those on the board, and "
-    "what they cost is not known."
-)
-"""The note of a study whose journal :func:`lacks_parts`."""
 
 
 def journal_scores(
@@ -211,25 +205,31 @@ def check_usage(journal: Journal, *, replicates: int) -> None:
         )
 
 
-def lacks_parts(journal: Journal, first: FirstRunSchedule, state: BoardState) -> bool:
-    """Whether the journal has nothing of a first pass that the board has parts of: it was lost.
+def check_parts(board: Board, first: FirstRunSchedule, page: ReplicateFile) -> None:
+    """Refuse a file that lacks samples of a first pass which its attempt has put on the board.
 
-    One that has a part of what is on the board, and lacks the rest, is refused: that part may come from elsewhere.
+    Parts that an earlier attempt has put there are not in the file: their scores are those on the board.
     """
-    if first.place is None or not state.epoch.is_inside_pass:
-        return False
-    samples = [sample for part in first.parts[: len(state.epoch.parts)] for sample in part.samples]
-    with closing(journal.page(first.place)) as page:
-        there = [(model, sample.name) in page.done for model in state.active for sample in samples]
-        if any(there) and not all(there):
-            raise EvaluationError(
-                f"{shown_path(page.path)}: {counted(there.count(False), 'sample')} of the first pass on the board "
-                f"{'is' if there.count(False) == 1 else 'are'} not in this file. If lines were removed, restore the "
-                "file from a copy, or move it to another folder: the study then continues with the scores on the board "
-                "as another attempt, which the board and its certificates state. If another command has added a part "
-                "to the board, make a new board for the study"
-            )
-    return not all(there)
+    epoch = board.state.epoch
+    if page.replicate != first.place:
+        return
+    parts = earlier = 0
+    for event in board.events:
+        match event.content:
+            case PartAdded(epoch=epoch.number):
+                parts += 1
+            case AttemptBegun(epoch=epoch.number, replicate=page.replicate):
+                earlier = parts
+    samples = [sample for part in first.parts[earlier:parts] for sample in part.samples]
+    lacking = sum((model, sample.name) not in page.done for model in board.state.active for sample in samples)
+    if lacking:
+        raise EvaluationError(
+            f"{shown_path(page.path)}: {counted(lacking, 'sample')} of the first pass on the board "
+            f"{'is' if lacking == 1 else 'are'} not in this file. If lines were removed, restore the file from a copy, "
+            "or move it to another folder: the study then continues with the scores on the board as another attempt, "
+            "which the board and its certificates state. If another command has added a part to the board, make a new "
+            "board for the study"
+        )
 
 
 def check_page(page: ReplicateFile, samples: Sequence[Sample], models: Collection[str]) -> None:

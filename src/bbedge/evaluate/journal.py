@@ -17,15 +17,16 @@ from typing import IO, Any
 
 from msgspec.structs import replace
 
-from bbedge.chain import append, read_chain
 from bbedge.errors import EvaluationError
 from bbedge.evaluate.engine import Failed
 from bbedge.evaluate.journal_file import (
+    append,
     append_line,
     each_line,
     is_line_of_study,
     line_of,
     opened_at,
+    read_chain,
     record_from,
     write_judgements,
 )

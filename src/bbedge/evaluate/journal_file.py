@@ -1,5 +1,10 @@
 """What is written in the folder of a run: the lines of a journal, requests beside the samples, tables of judgements.
 
+A file of lines has a JSON object in each, with a checksum over its content and the checksum of the line before; the
+first line states the version of the file. A line that was edited, inserted, removed or moved is noticed when the file
+is read, because the checksums after it no longer fit. Only the end of the file can be lost unnoticed, which is what a
+crash does: a torn last line is left out.
+
 ``extras.jsonl`` remembers what short questions before a start and pilots of dry runs cost: they are no evidence and no
 part of a replicate. The tables of judgements are what ``bbedge diagnose --judgement judgement`` reads.
 """
@@ -7,15 +12,18 @@ part of a replicate. The tables of judgements are what ``bbedge diagnose --judge
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
+import json
+import os
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from bbedge.chain import Chain, append, read_chain
 from bbedge.errors import EvaluationError, FormatError
 from bbedge.files import write_whole
-from bbedge.records.codec import convert, plain
+from bbedge.records.codec import FILE_VERSION, check_file_version, convert, plain
 from bbedge.records.journal import LINES, Done, Extra, ExtraKind, Line, Replicate, Usage
 from bbedge.text import shown_path
 
@@ -25,6 +33,88 @@ _FILE = "extras.jsonl"
 _REMEDY = "restore the file from a copy, or move it to another folder: only the count of these requests is lost with it"
 FOLDER = "judgements"
 """The folder of the tables, in the folder of the run."""
+_SUM, _VERSION = "sum", "version"
+_FIRST = hashlib.sha256(b"bbedge journal").hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalLines:
+    """The complete lines of a file."""
+
+    lines: tuple[dict[str, Any], ...]
+    """Their contents, without the version and checksums."""
+    end: int
+    """The size of the complete lines in bytes; what follows is a torn line."""
+    head: str
+    """The checksum that the next line builds on."""
+
+
+def read_chain(path: Path, *, remedy: str) -> JournalLines:
+    """Read and check a file; one that does not exist is empty."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        data = b""
+    except OSError as error:
+        raise EvaluationError(f"{shown_path(path)}: cannot be read ({error.strerror})") from error
+    end = data.rfind(b"\n") + 1
+    head, lines = _FIRST, []
+    for place, text in enumerate(data[:end].split(b"\n")[:-1], start=1):
+        content = _parsed(text)
+        if content is None:
+            raise EvaluationError(f"{shown_path(path)}:{place}: the line is damaged; {remedy}")
+        given = content.pop(_SUM, None)
+        if given is None:
+            raise EvaluationError(f"{shown_path(path)}:{place}: the line has no checksum; {remedy}")
+        if place == 1:
+            check_file_version(content.get(_VERSION), what=f"{shown_path(path)}:1: the file", kind=EvaluationError)
+        head = _next(head, content)
+        if given != head or text != _text(content | {_SUM: head}):
+            raise EvaluationError(
+                f"{shown_path(path)}:{place}: the checksum does not fit: this line was changed, or lines before it "
+                f"were inserted, removed or moved; {remedy}"
+            )
+        if place == 1:
+            del content[_VERSION]
+        lines.append(content)
+    return JournalLines(lines=tuple(lines), end=end, head=head)
+
+
+def append(file: IO[bytes], head: str, content: Mapping[str, Any], *, durable: bool) -> str:
+    """Write a line and return its checksum. It then survives the end of this process, if ``durable`` a power failure.
+
+    A line that is not durable is for what only has to be counted.
+    """
+    if head == _FIRST:
+        content = {_VERSION: FILE_VERSION, **content}
+    new = _next(head, content)
+    try:
+        file.write(_text({**content, _SUM: new}) + b"\n")
+        file.flush()
+        if durable:
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise EvaluationError(
+            f"{shown_path(file.name)}: cannot be written ({error.strerror}); make room and run the same command again"
+        ) from error
+    return new
+
+
+def _parsed(text: bytes) -> dict[str, Any] | None:
+    try:
+        content = json.loads(text)
+        json.dumps(content, allow_nan=False)
+    except (ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def _next(head: str, content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(head.encode("ascii") + b"\n" + _text(content)).hexdigest()
+
+
+def _text(content: Mapping[str, Any]) -> bytes:
+    return json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
 def append_line(path: Path, content: Mapping[str, Any], *, remedy: str) -> None:
@@ -46,7 +136,7 @@ def opened_at(path: Path, end: int) -> IO[bytes]:
 
 
 def each_line(
-    chain: Chain, path: Path, read: Callable[[Mapping[str, Any], str], T], *, remedy: str, first: int = 1
+    chain: JournalLines, path: Path, read: Callable[[Mapping[str, Any], str], T], *, remedy: str, first: int = 1
 ) -> list[T]:
     """What every line of a file says, from the ``first`` on; ``read`` gets a line and its place."""
     found = []

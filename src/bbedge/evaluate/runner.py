@@ -141,8 +141,6 @@ class _Runner:
             page = self.journal.page(place)
             self.journal.finish(page, traces=handover.answer_hashes(page, self.first.samples_of(place)))
         handover.check_usage(self.journal, replicates=self._place - 1)
-        if handover.lacks_parts(self.journal, self.first, board.state):
-            self._note("journal", handover.LOST_PARTS)
         for text in handover.lost_replicate_notes(self.journal, self._place):
             self._note("journal", text)
         for caveat in self.engine.caveats():
@@ -229,6 +227,7 @@ class _Runner:
         self._page = page = open_attempt(self.board, self.journal, place, seeds)
         samples = self.first.samples_of(place)
         handover.check_page(page, samples, self.study.names)
+        handover.check_parts(self.board, self.first, page)
         self.watch(
             ReplicateBegun(
                 replicate=place,
@@ -371,11 +370,10 @@ class _Runner:
         self.close()
         # What a limit or the user has cut off is not saved.
         over = reason == "answered" or self.board.state.epoch.replicates > 0
-        is_known = all(note.text != handover.LOST_PARTS for note in self.board.noted)
-        first = self.first.place if over and is_known else None
-        saved = (
-            None if first is None else handover.first_pass_saving(self.study, self.benchmark, self.journal, first=first)
-        )
+        first, saved = self.first.place if over else None, None
+        # What an attempt that was abandoned has cost is not known.
+        if first is not None and len(self.board.state.epoch.attempts.get(first, ())) == 1:
+            saved = handover.first_pass_saving(self.study, self.benchmark, self.journal, first=first)
         ended = Ended(
             reason=reason,
             answer=self._answer(),

@@ -17,6 +17,7 @@ from bbedge.errors import DesignError, FormatError
 from bbedge.evaluate.engines.lm_eval_files import refuse_own_settings
 from bbedge.evaluate.engines.process import hashes, program_files
 from bbedge.evaluate.question import Question, gate_question, parse_question
+from bbedge.files import read_text
 from bbedge.records.codec import convert, parse_toml, plain
 from bbedge.records.policy import Policy
 from bbedge.records.study import (
@@ -89,15 +90,8 @@ class EvaluationSpec:
     @classmethod
     def read(cls, path: Path, *, engine: str | None = None, drop: str | None = None) -> EvaluationSpec:
         """Read a study file; ``engine`` and ``drop`` replace what the file says."""
-        name = shown_path(path)
-        try:
-            text = path.read_text(encoding="utf-8")
-        except OSError as error:
-            raise FormatError(f"{name}: cannot be read ({error.strerror})") from error
-        except UnicodeDecodeError as error:
-            raise FormatError(f"{name}: not a text file in UTF-8 ({error})") from error
         chosen = {key: value for key, value in (("engine", engine), ("drop", drop)) if value is not None}
-        return cls.from_values(parse_toml(text, source=name) | chosen, path=path)
+        return cls.from_values(parse_toml(read_text(path), source=shown_path(path)) | chosen, path=path)
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any], *, path: Path) -> EvaluationSpec:

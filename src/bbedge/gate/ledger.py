@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.scores import Scores
-from bbedge.errors import Argument, Blank, BoardError, DataError, DesignError, FormatError, NoBoardError
+from bbedge.errors import Argument, Blank, BoardError, DataError, DesignError, NoBoardError
 from bbedge.gate.admit import admit, admitted, confirmed_gate, copies_by_run
 from bbedge.gate.first_run import FirstRun
 from bbedge.gate.gate import Gate, usable_scores
@@ -25,14 +25,14 @@ from bbedge.gate.uses import GateState, UseState, scores_of_systems
 from bbedge.ledger.chain import LedgerEvent, check_head
 from bbedge.ledger.store import Session, Store, Vector
 from bbedge.ledger.vectors import checksum, pack
-from bbedge.records.codec import convert, to_json
-from bbedge.records.events import PARTS, Created
+from bbedge.records.codec import convert, plain, to_json
+from bbedge.records.design import CheckpointsRecord
+from bbedge.records.events import PARTS
 from bbedge.records.gate import (
     GateEvent,
     GateHistory,
     GateUse,
     ItemListing,
-    PlannedCheckpoints,
     PolicyFrozen,
     RecordedUse,
     UseBegun,
@@ -41,10 +41,10 @@ from bbedge.records.gate import (
 )
 from bbedge.records.gate_report import GateReport
 from bbedge.records.policy import Policy
-from bbedge.text import counted, shown_path
+from bbedge.records.values import Copies
+from bbedge.text import counted
 
 Place = str | os.PathLike[str]
-_WHAT = "gate ledger"
 
 
 def read_ledger(
@@ -55,19 +55,13 @@ def read_ledger(
     A ``policy`` that is not that of the ledger is refused, and so is a ledger without the published ``head``.
     ``forecasts`` of what would decide open claims take most of the time.
     """
-    try:
-        store = Store(place, what=_WHAT)
-        if problems := store.problems():
-            raise BoardError(f"{store.name}: the ledger is damaged: {problems[0]}; restore it from a copy")
-        with store.read() as session, _named(store):
-            ledger = _Ledger.of(store, session, head)
-            if policy is not None:
-                ledger.check_policy(policy)
-            return ledger.history(forecasts=forecasts)
-    except NoBoardError as error:
-        name = shown_path(place) if "://" not in os.fspath(place) else "the database"
-        lost = "" if head is None else ", and a head of one was published; restore it from a copy"
-        raise FormatError(f"{name}: there is no ledger here yet; the first use of a gate makes it{lost}") from error
+    store = Store(place, what="gate ledger")
+    store.check_whole()
+    with store.read() as session, _named(store):
+        ledger = _Ledger.of(store, session, head)
+        if policy is not None:
+            ledger.check_policy(policy)
+        return ledger.history(forecasts=forecasts)
 
 
 def record(
@@ -87,12 +81,12 @@ def record(
     study, for which :func:`reserve` took a level and which has checked its runs; ``first_run`` is what it has looked at
     inside its first run. ``head`` is a hash that was published earlier.
     """
-    given = _Given.of(policy, scores, first_run, copies="allow" if study else policy.copies)
-    if not len(given.scores.values) and (first_run is None or not first_run.parts):
+    own, parts = _own(policy, scores, first_run, policy.copies if study is None else "allow")
+    if not len(own.values) and not parts:
         raise DataError("the gate has no runs yet; add at least one")
     with _writing(place, policy, head) as ledger:
-        use = ledger.use(given.scores, label, study, None if first_run is None else first_run.checkpoints)
-        ledger.look(use, given, part_is_enough=False)
+        use = ledger.use(own, label, study, None if first_run is None else first_run.checkpoints)
+        ledger.look(use, own, parts)
         is_known = use.is_decided
         if not is_known:
             ledger.decide(use)
@@ -122,9 +116,9 @@ def reserve(
     It has its level before the first look, so that uses that end meanwhile cannot take it. ``scores`` say what the
     study is about, whether it has runs or not; ``checkpoints`` are the looks that its board plans inside the first run.
     """
-    given = _Given.of(policy, scores, None, copies="allow")
+    own, _ = _own(policy, scores, None, "allow")
     with _writing(place, policy, head) as ledger:
-        return _shown(ledger.use(given.scores, label, study, checkpoints), None)
+        return _shown(ledger.use(own, label, study, checkpoints), None)
 
 
 def record_look(
@@ -137,10 +131,10 @@ def record_look(
     """
     if len(scores.values) or not first_run.parts:
         raise DataError("this is not a look inside the first run: it is complete, or has not reached a checkpoint")
-    given = _Given.of(policy, scores, first_run, copies="allow")
+    own, parts = _own(policy, scores, first_run, "allow")
     with _writing(place, policy, None) as ledger:
-        use = ledger.use(given.scores, label, study, first_run.checkpoints)
-        ledger.look(use, given, part_is_enough=True)
+        use = ledger.use(own, label, study, first_run.checkpoints)
+        ledger.look(use, own, parts, may_repeat=True)
         return ledger.state.gate(use, ledger.session, runs=0, parts=len(first_run.parts)).report()
 
 
@@ -151,37 +145,27 @@ def _shown(use: UseState, report: GateReport | None) -> GateUse:
         level=begun.level,
         at=use.at,
         label=begun.label,
-        checkpoints=begun.checkpoints,
+        checkpoints=plain(begun.checkpoints),
         report=report,
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Given:
-    """Scores that are to be recorded, of the systems of the policy."""
+def _own(
+    policy: Policy, scores: Scores, first_run: FirstRun | None, copies: Copies
+) -> tuple[Scores, Sequence[NDArray[np.float64]]]:
+    """What is to be recorded: the systems of the policy, and the parts of a first run that is not complete.
 
-    scores: Scores
-    runs: tuple[dict[str, bytes], ...]
-    """Complete runs, packed, by system."""
-    parts: tuple[dict[str, bytes], ...]
-    """What came with each checkpoint of a first run that is not complete."""
-
-    @classmethod
-    def of(cls, policy: Policy, scores: Scores, first_run: FirstRun | None, *, copies: str) -> _Given:
-        """Refuse what the gate cannot use before there is a ledger."""
-        own = scores_of_systems(policy, scores)
-        Gate(policy, usable_scores(policy.changed(copies=copies), own))
-        rows = [scores.models.index(name) for name in own.models]
-        parts: Sequence[NDArray[np.float64]] = ()
-        if first_run is not None:
-            first_run = replace(first_run, parts=tuple(part[rows] for part in first_run.parts))
-            first_run.passed(own)
-            parts = first_run.completed(own).parts if not len(own.values) else ()
-        packed = [
-            tuple({name: pack(row) for name, row in zip(own.models, panel, strict=True)} for panel in panels)
-            for panels in (own.values, parts)
-        ]
-        return cls(scores=own, runs=packed[0], parts=packed[1])
+    What the gate cannot use is refused before there is a ledger.
+    """
+    own = scores_of_systems(policy, scores)
+    Gate(policy, usable_scores(policy.changed(copies=copies), own))
+    if first_run is None:
+        return own, ()
+    rows = [scores.models.index(name) for name in own.models]
+    inside = replace(first_run, parts=tuple(part[rows] for part in first_run.parts))
+    inside.passed(own)
+    inside.completed(own)
+    return own, () if len(own.values) else inside.parts
 
 
 @dataclass(slots=True, kw_only=True)
@@ -197,8 +181,6 @@ class _Ledger:
     def of(cls, store: Store, session: Session, head: str | None, policy: Policy | None = None) -> _Ledger:
         """The ledger that is there, in order; a new one of the policy, if there is none."""
         events = session.events()
-        if events and events[0].kind == Created.kind:
-            raise DesignError("this is a board, not the ledger of a gate; name another place")
         state = admitted(events)
         if events and session.head() != events[-1].hash:
             raise BoardError("the end of the ledger is missing or was edited: its last event is not the recorded head")
@@ -206,7 +188,7 @@ class _Ledger:
         if state is not None:
             return cls(name=store.name, session=session, state=state, last=events[-1])
         if policy is None:
-            raise NoBoardError(store.name)
+            raise store.missing()
         made = cls(name=store.name, session=session, state=GateState(policy=policy), last=None)
         made.add(PolicyFrozen(policy=policy))
         return made
@@ -227,11 +209,7 @@ class _Ledger:
                 "a use in a ledger is known by its label; give the commit, or whatever it decides about: ",
                 Argument("label", Blank("TEXT")),
             )
-        columns = {name: tuple(texts) for name, texts in scores.columns.items()}
-        listing = ItemListing(items=scores.items, blocks=scores.blocks, columns=columns)
-        planned = None
-        if checkpoints is not None:
-            planned = convert(checkpoints.content, PlannedCheckpoints, source="the checkpoints")
+        listing = ItemListing(items=scores.items, blocks=scores.blocks, columns=dict(scores.columns))
         low, high = scores.score_range
         begun = UseBegun(
             use=len(self.state.uses) + 1,
@@ -243,7 +221,9 @@ class _Ledger:
             score_range=(float(low), float(high)),
             gaps=scores.gaps,
             study=study,
-            checkpoints=planned,
+            checkpoints=None
+            if checkpoints is None
+            else convert(checkpoints.content, CheckpointsRecord, source="checkpoints"),
         )
         if label in self.state.labels:
             self._check_same(self.state.labels[label], begun)
@@ -271,48 +251,57 @@ class _Ledger:
             "gaps": "the rule for missing scores",
             "checkpoints": "the checkpoints or the order of blocks",
         }
-        changed = [words for key, words in names.items() if getattr(use.begun, key) != getattr(given, key)]
+        was, now = plain(use.begun), plain(given)
+        changed = [words for key, words in names.items() if was[key] != now[key]]
         if changed:
             raise DesignError(
                 f"{self.name}: {use.called} began with other scores: {', '.join(changed)} differ; restore them, or "
                 "choose another label, which is then a use of its own"
             )
 
-    def look(self, use: UseState, given: _Given, *, part_is_enough: bool) -> None:
-        """Record what is new; scores that do not begin with the recorded ones are refused."""
-        inside = not use.runs and not given.runs
-        recorded, packed = (use.parts, given.parts) if inside else (use.runs, given.runs)
-        what = "look inside the first run" if inside else "run"
+    def look(
+        self, use: UseState, scores: Scores, parts: Sequence[NDArray[np.float64]], *, may_repeat: bool = False
+    ) -> None:
+        """Record what is new; scores that do not begin with the recorded ones are refused.
+
+        With ``may_repeat`` a study that was set back may look again at fewer checkpoints than are recorded.
+        """
+        inside = not use.runs and not len(scores.values)
+        recorded, what = (use.parts, "checkpoint") if inside else (use.runs, "run")
+        packed = [
+            {name: pack(row) for name, row in zip(scores.models, panel, strict=True)}
+            for panel in (parts if inside else scores.values)
+        ]
         sums = [{name: checksum(data) for name, data in each.items()} for each in packed]
         both = min(len(recorded), len(sums))
+        other = "choose another label, which is then a use of its own"
         if sums[:both] != recorded[:both]:
             raise DataError(
                 f"{self.name}: {use.called} has seen other scores than these, and a use keeps the runs that it began "
-                "with; restore them, or choose another label, which is then a use of its own"
+                f"with; restore them, or {other}"
             )
-        if len(sums) < len(recorded) and not (part_is_enough and inside):
+        if len(sums) < len(recorded) and not (may_repeat and inside):
             raise DataError(
-                f"{self.name}: {use.called} has {counted(len(recorded), what)} recorded, and these are "
-                f"{len(sums)} of them; a verdict that was reached with more is not one about fewer. Give all of them, "
-                "or choose another label, which is then a use of its own"
+                f"{self.name}: {use.called} has {counted(len(recorded), what)} recorded, and these are {len(sums)} of "
+                f"them; a verdict that was reached with more is not one about fewer. Give all of them, or {other}"
             )
-        new = range(len(recorded), len(sums))
+        new = range(len(recorded) + 1, len(sums) + 1)
         if not new:
             return
-        copies = {} if inside else copies_by_run(given.scores)
-        places = {number + 1: sums[number] for number in new}
+        looked = {number: sums[number - 1] for number in new}
+        copies = {} if inside else copies_by_run(scores)
         event = UseLooked(
             use=use.begun.use,
-            parts=places if inside else {},
-            runs={} if inside else places,
-            copies={run: each for run, each in copies.items() if run in places},
-            files=given.scores.files,
-            notes=given.scores.notes,
+            parts=looked if inside else {},
+            runs={} if inside else looked,
+            copies={run: each for run, each in copies.items() if run in looked},
+            files=scores.files,
+            notes=scores.notes,
         )
         vectors = [
-            Vector(epoch=use.begun.use, replicate=-PARTS - number - 1 if inside else number + 1, model=name, data=data)
+            Vector(epoch=use.begun.use, replicate=-PARTS - number if inside else number, model=name, data=data)
             for number in new
-            for name, data in packed[number].items()
+            for name, data in packed[number - 1].items()
         ]
         self.add(event, vectors)
 
@@ -372,9 +361,8 @@ def _named(store: Store) -> Iterator[None]:
 @contextmanager
 def _writing(place: Place, policy: Policy, head: str | None) -> Iterator[_Ledger]:
     """The ledger at a place, made if it is not there, and of this policy; all that is added is kept, or nothing."""
-    store = Store(place, create=True, what=_WHAT)
-    if problems := store.problems():
-        raise BoardError(f"{store.name}: the ledger is damaged: {problems[0]}; restore it from a copy")
+    store = Store(place, create=True, what="gate ledger")
+    store.check_whole()
     with store.write() as session, _named(store):
         ledger = _Ledger.of(store, session, head, policy)
         ledger.check_policy(policy)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bbedge.errors import FormatError
+from bbedge.files import read_text
 from bbedge.text import shown_path
 
 if TYPE_CHECKING:
@@ -19,9 +19,4 @@ def read_policy(path: str | Path) -> Policy:
     """The policy in a file."""
     from bbedge.gate import Policy
 
-    name = shown_path(path)
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FormatError(f"{name}: cannot be read ({error})") from error
-    return Policy.from_toml(text, source=name)
+    return Policy.from_toml(read_text(Path(path)), source=shown_path(path))

@@ -65,7 +65,7 @@ class LedgerEvent:
     def content(self) -> BoardEvent:
         """What an event of a board says; ``BoardError`` if it is one of a gate."""
         if isinstance(self.fact, GateEvent):
-            raise BoardError("this is the ledger of a gate, not a board; show it with bbedge gate --ledger")
+            raise BoardError(f"{self.called} is one of a gate, not of a board")
         return self.fact
 
     @property

@@ -102,11 +102,17 @@ class BoardPlace:
         if self.path is None:
             return
         if not self.path.exists():
-            raise NoBoardError(f"{self.name}: there is no such board; make one with bbedge board init")
+            raise self.missing("there is no such board")
         if not os.access(self.path, os.R_OK):
             raise BoardError(f"{self.name}: cannot be read (permission denied)")
         if not self.path.stat().st_size:
             raise NoBoardError(f"{self.name}: not a {self.what}: the file is empty")
+
+    def missing(self, found: str) -> NoBoardError:
+        """The error for a place where nothing has been made yet, and how to make it."""
+        if self.what == "board":
+            return NoBoardError(f"{self.name}: {found}; make one with bbedge board init")
+        return NoBoardError(f"{self.name}: there is no ledger here yet; the first use of a gate makes it")
 
     def check_free(self) -> None:
         """Refuse a name that a new board file cannot have."""

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Literal
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
@@ -21,6 +22,9 @@ from bbedge.ledger.tables import Session, Vector, is_board, make_tables
 from bbedge.text import quoted
 
 __all__ = ["Session", "Store", "Vector", "check_storable"]
+
+What = Literal["board", "gate ledger", "ledger"]
+"""A board, a gate's ledger, or either."""
 
 POSTGRESQL_NAME = 2600
 """Bytes of a model's name that fit into an index of PostgreSQL, with what else is in its entry."""
@@ -52,11 +56,13 @@ class Store:
     """A database that holds one board. Use :meth:`read` and :meth:`write`.
 
     With ``create`` there need not be a board yet: the first transaction that is kept makes it, together with what it
-    writes. Before, and if it fails, there is nothing. ``what`` is what messages call it: a board, or a gate's ledger.
+    writes. Before, and if it fails, there is nothing. With
+    ``what`` only a board or only a gate's ledger is taken, and messages call it so.
     """
 
-    def __init__(self, place: str | os.PathLike[str], *, create: bool = False, what: str = "board") -> None:
-        self._place = BoardPlace.of(place, what=what)
+    def __init__(self, place: str | os.PathLike[str], *, create: bool = False, what: What = "board") -> None:
+        self._what = what
+        self._place = BoardPlace.of(place, what="board" if what == "ledger" else what)
         self.name = self._place.name
         self._engine: sa.Engine | None = None
         self._is_new = True
@@ -76,8 +82,15 @@ class Store:
         self._engine = self._place.engine()
         with self._explained(), _transaction(self._engine, "read") as connection:
             self._is_new = not self._is_board(connection)
+            is_gate = None if self._is_new else Session(connection).is_gate()
+        if is_gate is True and self._what == "board":
+            raise BoardError(
+                f"{self.name}: this is the ledger of a gate, not a board; show it with bbedge gate --ledger"
+            )
+        if is_gate is False and self._what == "gate ledger":
+            raise BoardError(f"{self.name}: this is a board, not the ledger of a gate; name another place")
         if self._is_new and not create:
-            raise NoBoardError(f"{self.name}: there is no board here; make one with bbedge board init")
+            raise self.missing()
 
     def _is_board(self, connection: sa.Connection) -> bool:
         try:
@@ -105,7 +118,7 @@ class Store:
     def read(self) -> Iterator[Session]:
         """A consistent view of the board."""
         if self._engine is None or self._is_new:
-            raise NoBoardError(f"{self.name}: there is no board here; make one with bbedge board init")
+            raise self.missing()
         with self._explained(), _transaction(self._engine, "read") as connection:
             yield Session(connection)
 
@@ -181,6 +194,15 @@ class Store:
             except OSError as error:
                 raise self._place.explained(error) from error
         self._engine, self._is_new = sqlite_engine(path), False
+
+    def missing(self) -> NoBoardError:
+        """The error for a database in which nothing has been made yet."""
+        return self._place.missing("there is no board here")
+
+    def check_whole(self) -> None:
+        """Refuse a file with which the database itself finds something wrong."""
+        if problems := self.problems():
+            raise BoardError(f"{self.name}: the database file is damaged: {problems[0]}; restore it from a copy")
 
     def problems(self) -> list[str]:
         """What the database itself finds wrong with its file."""

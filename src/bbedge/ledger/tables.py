@@ -143,9 +143,10 @@ class Session:
             LedgerEvent(seq=_as(int, row.seq), **{name: _as(str, getattr(row, name)) for name in TEXTS}) for row in rows
         ]
 
-    def is_gate(self) -> bool:
-        """Whether this is the ledger of a gate, by its first event."""
-        return self._connection.scalar(sa.select(EVENTS.c.kind).where(EVENTS.c.seq == 1)) == PolicyFrozen.kind
+    def is_gate(self) -> bool | None:
+        """Whether this is the ledger of a gate, by its first event, or that of a board; ``None`` if it is empty."""
+        kind = self._connection.scalar(sa.select(EVENTS.c.kind).where(EVENTS.c.seq == 1))
+        return None if kind is None else kind == PolicyFrozen.kind
 
     def head(self) -> str | None:
         """The hash of the last event, as it was noted beside the ledger."""

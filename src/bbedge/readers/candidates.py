@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from bbedge.errors import Argument, BbedgeError
+from bbedge.readers.assemble.grid import grouped
 from bbedge.readers.choices import Choice, Choices, OpenChoiceError
 from bbedge.readers.limits import LimitError
 from bbedge.readers.tables import Table
@@ -39,7 +40,7 @@ def looks_like_scores(table: Table, *, chosen: Mapping[Role, str], choices: Choi
     found = table.columns()
     if choices.format in ("table", "wide") or any(name in found for name in chosen.values()):
         return True
-    by_path: tuple[Role, ...] = ("model",) if choices.model_origin and choices.model_origin.is_of_path else ()
+    by_path: tuple[Role, ...] = ("model",) if (origin := choices.origin("model")) and origin.is_of_path else ()
     if as_wide(table, chosen=chosen, asked=False, dropped=choices.drop_columns, given=by_path) is not None:
         return True
     names = {name.strip().casefold() for name in found}
@@ -72,11 +73,7 @@ def score_columns(table: Table) -> list[str]:
     """
     usual = {name for role in ROLES if role != "score" for name in (role, *ALIASES[role])}
     found: list[tuple[bool, str]] = []
-    values: dict[str, list[Any]] = {}
-    for row in rows_of(table):
-        for name, value in _leaves(row):
-            values.setdefault(name, []).append(value)
-    for name, of_name in values.items():
+    for name, of_name in grouped(leaf for row in rows_of(table) for leaf in _leaves(row)).items():
         plain = name.strip().casefold()
         words = {word.removesuffix("s") for word in re.split(r"[^a-z0-9]+", plain)}
         if not plain or plain in usual or words & _NO_SCORES:
@@ -145,8 +142,8 @@ def _of_paths(argument: Argument, choices: Choices, paths: Sequence[str]) -> Arg
     """The argument; the model from the folder where files have the same name, or one that all tools give."""
     if argument != Choice("model_from", "file"):
         return argument
-    names = {replace(choices, model_from="file").model_in_path(path) for path in paths}
-    folders = {replace(choices, model_from="folder").model_in_path(path) for path in paths}
+    names = {replace(choices, model_from="file").in_path(path, "model") for path in paths}
+    folders = {replace(choices, model_from="folder").in_path(path, "model") for path in paths}
     usual = any(name is not None and _USUAL.search(name) for name in names)
     same = len(names) < len(paths) and len(folders) > len(names)
     return Choice("model_from", "folder") if same or (usual and len(folders) == len(paths)) else argument

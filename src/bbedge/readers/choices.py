@@ -185,57 +185,44 @@ class Choices:
                     Choice("metric_ranges", {metric: (worst, best)}),
                     ": expected two different finite numbers, the worst and the best possible value",
                 )
-        if self.replicate_from is not None:
-            Origin.parse(self.replicate_from, choice="replicate_from")
-        if self.model_from is not None:
-            Origin.parse(self.model_from, choice="model_from")
+        for role in ("replicate", "model"):
+            self.origin(role)
 
-    @property
-    def replicate_origin(self) -> Origin | None:
-        """``replicate_from``, parsed."""
-        return None if self.replicate_from is None else Origin.parse(self.replicate_from, choice="replicate_from")
+    def origin(self, role: Literal["model", "replicate"]) -> Origin | None:
+        """``model_from`` or ``replicate_from``, parsed."""
+        given = self.model_from if role == "model" else self.replicate_from
+        choice: Literal["model_from", "replicate_from"] = "model_from" if role == "model" else "replicate_from"
+        return None if given is None else Origin.parse(given, choice=choice)
 
     @property
     def replicates_are_seeds(self) -> bool:
         """Whether what names replicates is called a seed: a label, which counts nothing."""
-        origin = self.replicate_origin
+        origin = self.origin("replicate")
         if origin is None or origin.kind in ("file", "folder"):
             return False
         before = origin.text.partition("(")[0].rstrip("-_=. \\") if origin.kind == "path" else origin.text
         return origin.kind == "seed" or before.strip().casefold().endswith("seed")
 
-    @property
-    def model_origin(self) -> Origin | None:
-        """``model_from``, parsed."""
-        return None if self.model_from is None else Origin.parse(self.model_from, choice="model_from")
-
-    def model_in_path(self, path: str) -> str | None:
-        """The model that the path of a file names; None unless ``model_from`` is about paths."""
-        return self._in_path(path, "model")
-
-    def replicate_in_path(self, path: str) -> str | None:
-        """The replicate that the path of a file names; None unless ``replicate_from`` is about paths."""
-        return self._in_path(path, "replicate")
-
-    def _in_path(self, path: str, what: Literal["model", "replicate"]) -> str | None:
-        origin = self.model_origin if what == "model" else self.replicate_origin
+    def in_path(self, path: str, role: Literal["model", "replicate"]) -> str | None:
+        """The model or the replicate that the path of a file names; None unless its choice is about paths."""
+        origin = self.origin(role)
         if origin is None or not origin.is_of_path:
             return None
         found = origin.in_path(path)
-        if found is not None and what == "model" and origin.kind == "file":
+        if found is not None and role == "model" and origin.kind == "file":
             found = without_ending(found)
         if not found:
-            choice = f"{what}_from"
+            choice = f"{role}_from"
             raise FormatError(
                 f"{shown_path(path)}: nothing there for ",
                 Choice(choice, getattr(self, choice)),
-                f"; every file needs a {what}: correct the expression",
+                f"; every file needs a {role}: correct the expression",
             )
         return found
 
     def model_of(self, path: str, model: str | None) -> str | None:
         """What to call the model of a file, of which a log says ``model``, or the field that ``model_from`` names."""
-        named = self.model_in_path(path) or model
+        named = self.in_path(path, "model") or model
         for given in self.model_names:
             pattern, equals, name = given.partition("=")
             if not equals:
@@ -265,7 +252,7 @@ class Choices:
     def any_for_logs(self, *, metrics: bool = False) -> Choice | None:
         """A choice that only means something for logs, if one was made; ``metrics``: unless tables name metrics."""
         of_metrics = () if metrics else ("metrics", "metric_ranges")
-        origins = {"replicate_from": self.replicate_origin, "model_from": self.model_origin}
+        origins = {"replicate_from": self.origin("replicate"), "model_from": self.origin("model")}
         of_paths = (name for name, origin in origins.items() if origin is not None and not origin.is_of_path)
         names = (*of_metrics, "filters", "model_names", *of_paths, "without_metrics")
         return next((Choice(name) for name in names if getattr(self, name)), None)

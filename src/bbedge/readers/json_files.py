@@ -252,20 +252,26 @@ class Archive:
         return names
 
     @contextmanager
-    def member(self, name: str) -> Iterator[Member]:
+    def member(self, name: str) -> Iterator[IO[bytes]]:
         """A member, unpacked while it is read."""
         try:
             self._unpacked += self._archive.getinfo(name).file_size
-            self._check(self._unpacked)
-            file = self._archive.open(name)
         except KeyError:
             raise FormatError(f"{self._name}: no {quoted(name)} in the archive; write the log again") from None
+        self._check(self._unpacked)
+        try:
+            file = self._archive.open(name)
         except self._broken as error:
             raise self._damaged(error) from None
         with file:
-            yield Member(file, self)
+            try:
+                yield file
+            except (RuntimeError, OSError):
+                raise  # of whoever reads the member, not of the archive
+            except self._broken as error:
+                raise self._damaged(error) from None
 
-    def members(self, names: Sequence[str]) -> Iterator[tuple[str, Member]]:
+    def members(self, names: Sequence[str]) -> Iterator[tuple[str, IO[bytes]]]:
         """Members one after the other, unless all of them together unpack to too much."""
         self._check(sum(self._archive.getinfo(name).file_size for name in names))
         for name in names:
@@ -281,20 +287,6 @@ class Archive:
             f"{self._name}: not a complete zip archive ({error}); if the run was cut off, let it end or leave the "
             "file out"
         )
-
-
-class Member:
-    """A member of an archive, open for reading."""
-
-    def __init__(self, file: IO[bytes], archive: Archive) -> None:
-        self._file, self._archive = file, archive
-
-    def read(self, size: int = -1) -> bytes:
-        """The next bytes."""
-        try:
-            return self._file.read(size)
-        except self._archive._broken as error:
-            raise self._archive._damaged(error) from None
 
 
 def member_names(path: str) -> frozenset[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NoReturn
 
 import numpy as np
 import polars as pl
@@ -45,7 +44,8 @@ class MetricScales:
     def mapped(self, metric: str, value: float | bool, *, place: Callable[[], str]) -> float:
         """One score on the scale from 0 to 1; ``place`` says where it is if it does not fit the range."""
         worst, best = self._range(metric)
-        if not _fits(value, worst, best):
+        low, high = min(worst, best), max(worst, best)
+        if not low <= value <= high or (isinstance(value, bool) and (low, high) != _UNIT):
             raise DataError(f"{place()}: ", *_problem(metric, value, worst, best))
         # Adding zero turns -0.0 into 0.0, so that equal scores are equal bytes.
         return (float(value) - worst) / (best - worst) + 0.0
@@ -53,11 +53,9 @@ class MetricScales:
     def mapped_column(self, metric: str, column: pl.Series, *, place: Callable[[int], str]) -> NDArray[np.float64]:
         """A column of numbers or truth values on the scale from 0 to 1, NaN where there is none."""
         worst, best = self._range(metric)
-
-        def refuse(row: int) -> NoReturn:
-            raise DataError(f"{place(row)}: ", *_problem(metric, column[row], worst, best))
-
-        return mapped_to_unit(column, worst, best, refuse=refuse)
+        return mapped_to_unit(
+            column, worst, best, place=place, problem=lambda value: _problem(metric, value, worst, best)
+        )
 
     @property
     def score_range(self) -> Range:
@@ -91,11 +89,6 @@ class MetricScales:
         if found is None:
             found = self._used[metric] = self.ranges.get(metric, self.usual)
         return found
-
-
-def _fits(value: float | bool, worst: float, best: float) -> bool:
-    low, high = min(worst, best), max(worst, best)
-    return low <= value <= high and not (isinstance(value, bool) and (low, high) != _UNIT)
 
 
 def _problem(metric: str, value: float | bool, worst: float, best: float) -> tuple[Part, ...]:

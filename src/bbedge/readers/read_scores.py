@@ -7,24 +7,20 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Protocol
 
-from bbedge.errors import Argument, Blank, DataError, DomainError, FormatError
+from bbedge.errors import Argument, Blank, DomainError, FormatError
 from bbedge.readers.choices import Choice, Choices, IncompletePolicy
 from bbedge.readers.limits import Limits, limited
-from bbedge.text import counted, quoted, shown
+from bbedge.text import quoted, shown
 
 if TYPE_CHECKING:
     from bbedge.core.scores import JudgedScores, Scores, SourceFile
     from bbedge.readers.assemble.joining import Rows
-    from bbedge.readers.assemble.pivot import Panels
     from bbedge.readers.sources import Source
-
-_PART = re.compile(r"(?:[^\\+]|\\.)+")
 
 
 class DataFrameLike(Protocol):
@@ -75,7 +71,7 @@ def read_scores(
     it counts as, or what to drop, which must be decided without looking at the scores.
     """
     from bbedge.readers.assemble.joining import join_rows
-    from bbedge.readers.assemble.pivot import Case, build_panels
+    from bbedge.readers.assemble.pivot import Case, build_panels, named_scores
     from bbedge.readers.assemble.shaping import describe, original_items
 
     score_range = checked_range(score_range)
@@ -109,7 +105,7 @@ def read_scores(
             of_items = tuple(map(rows.coder.known("block").__getitem__, names))
         if blocks == "one":
             of_items = ("one",) * len(names)
-        scores = _named_scores(rows, panels, of_items, blocked=rows.blocked or listed_blocks is not None)
+        scores = named_scores(rows, panels, of_items, blocked=rows.blocked or listed_blocks is not None)
         if not (identify or provenance):
             return scores
         if progress is not None:
@@ -126,45 +122,6 @@ def _identified(scores: Scores, rows: Rows, *, identify: bool, complete: bool) -
         scores,
         files=tuple(sorted({each.sha256 for each in found})) if identify else (),
         sources=tuple(sorted([*found, *listing])) if complete else None,
-    )
-
-
-def _named_scores(rows: Rows, panels: Panels, blocks: tuple[str, ...], *, blocked: bool) -> Scores:
-    from bbedge.core.copies import find_copies, fingerprints
-    from bbedge.core.scores import Scores, SeenCopies
-    from bbedge.readers.assemble.grid import one_by_one
-    from bbedge.readers.assemble.pivot import repeated_replicates
-    from bbedge.readers.logs.naming import padded_names, similar_models
-    from bbedge.records.notes import without_folders
-
-    labels, models, items = panels.names
-    prints = [fingerprints(models, panel) for panel in one_by_one(panels.values)] if len(labels) > 1 else []
-    copies = find_copies(prints, lambda place, model: panels.values[place, models.index(model)], blocks=blocks)
-    notes = (
-        *panels.notes,
-        *rows.notes,
-        *rows.described.notes(rows.coder, items),
-        *similar_models(models),
-        *padded_names(models, items),
-        *repeated_replicates(copies, prints, labels, n_items=len(items)),
-    )
-    listing = [rows.described.path] if rows.described.path else []
-    paths = [*(source.path for source in rows.sources.files), *rows.sources.beside, *listing]
-    return Scores(
-        models=models,
-        items=items,
-        blocks=blocks,
-        replicates=labels,
-        values=panels.values,
-        numbered=rows.numbered,
-        blocked=blocked,
-        score_range=rows.score_range or (0.0, 1.0),
-        columns=rows.described.columns(rows.coder, items),
-        notes=tuple(without_folders(note, paths) for note in notes),
-        runs=tuple(rows.runs.get(label, ()) for label in labels) if rows.runs else (),
-        seen=SeenCopies(values=panels.values, models=models, blocks=blocks, copies=copies),
-        gaps=panels.gaps,
-        stops=panels.stops,
     )
 
 
@@ -200,6 +157,7 @@ def read_judgements(
         raise DomainError(
             Argument("judgement", shown(judgement)), " needs a replicate column; leave out ", Choice("replicate_from")
         )
+    from bbedge.readers.assemble.pivot import arranged_judgements
     from bbedge.readers.tables.roles import ColumnError
 
     try:
@@ -224,48 +182,7 @@ def read_judgements(
             ", or name the replicate column with ",
             Argument("columns", {"replicate": Blank("NAME")}),
         ) from None
-    return _arranged(read, column=replicate)
-
-
-def _arranged(read: Scores, *, column: str) -> JudgedScores:
-    import numpy as np
-
-    from bbedge.core.scores import JudgedScores
-    from bbedge.readers.assemble.grid import ordered_replicates
-    from bbedge.readers.tables.columns import is_seed
-
-    places: dict[str, list[int]] = {}
-    for place, label in enumerate(read.replicates):
-        places.setdefault(_parts(label)[0], []).append(place)
-    order = ordered_replicates(list(places), are_seeds=is_seed(column), tables="the judgements")
-    counts = {label: len(places[label]) for label in order}
-    most = max(counts.values())
-    fewer = next((label for label in order if counts[label] < most), None)
-    if fewer is not None:
-        raise DataError(
-            f"replicate {quoted(fewer)} has {counted(counts[fewer], 'judgement')} of each answer, and another one has "
-            f"{most}; every answer must be judged equally often: leave the further judgements out, or add those that "
-            "are missing"
-        )
-    judgements = np.stack([read.values[places[label]] for label in order])
-    scores = replace(
-        read,
-        replicates=tuple(order),
-        values=judgements.mean(axis=1),
-        # What was noticed about copies is about judgements; copies of replicates are looked for anew.
-        notes=tuple(note for note in read.notes if note.kind not in ("copies", "repeats")),
-        seen=None,
-    )
-    return JudgedScores(scores=scores, judgements=judgements)
-
-
-def _parts(label: str) -> list[str]:
-    r"""The parts of a name that was made of several columns.
-
-    >>> _parts("1+2"), _parts("a\\+b+2")
-    (['1', '2'], ['a+b', '2'])
-    """
-    return [re.sub(r"\\(.)", r"\1", part) for part in _PART.findall(label)]
+    return arranged_judgements(read, column=replicate)
 
 
 def source_files(sources: Sequence[Source]) -> list[SourceFile]:

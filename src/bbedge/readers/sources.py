@@ -64,19 +64,19 @@ class Source:
         return "table" if self.reader is None else self.reader.title
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Sources:
     """All files that were named or found."""
 
-    files: tuple[Source, ...]
+    files: tuple[Source, ...] = ()
     """Those with samples, in the order given; those of a folder in the order of their names."""
-    beside: tuple[str, ...] = ()
+    beside: list[str] = field(default_factory=list)
     """Files that belong to logs and hold no samples, such as summaries."""
-    unread: tuple[str, ...] = ()
+    unread: list[str] = field(default_factory=list)
     """Files of folders that are neither."""
-    skipped: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    skipped: dict[str, list[str]] = field(default_factory=dict)
     """The files that were left out on purpose, by the pattern that they fit."""
-    refused: tuple[tuple[str, FormatError], ...] = ()
+    refused: list[tuple[str, FormatError]] = field(default_factory=list)
     """Paths, and why files of folders that look like scores cannot be read, where that does not stop the search."""
 
     def notes(self) -> Iterator[Note]:
@@ -126,11 +126,8 @@ class _Search:
     choices: Choices
     chosen: Mapping[Role, str]
     apart: str | None
+    found: Sources = field(default_factory=Sources)
     files: dict[str, Source] = field(default_factory=dict)
-    beside: list[str] = field(default_factory=list)
-    unread: list[str] = field(default_factory=list)
-    skipped: dict[str, list[str]] = field(default_factory=dict)
-    refused: list[tuple[str, FormatError]] = field(default_factory=list)
 
     def add(self, source: Source) -> None:
         # A file that is named twice, or also lies in a folder that is named, is read once.
@@ -143,7 +140,7 @@ class _Search:
         for path in paths:
             pattern = self.choices.skips(path)
             if pattern is not None:
-                self.skipped.setdefault(pattern, []).append(path)
+                self.found.skipped.setdefault(pattern, []).append(path)
                 found = True
                 continue
             if searched and self.apart is not None and os.path.realpath(path) == self.apart:
@@ -165,32 +162,28 @@ class _Search:
         except FormatError as error:
             if not searched:
                 raise
-            self.refused.append((path, error))
+            self.found.refused.append((path, error))
             return True
         if isinstance(source, Source):
             self.add(source)
             return True
-        (self.beside if source == "beside" else self.unread).append(path)
+        (self.found.beside if source == "beside" else self.found.unread).append(path)
         return False
 
     def done(self, *, collect: bool) -> Sources:
         """Everything, unless a pattern fits nothing or a file is refused."""
+        refused, skipped = self.found.refused, self.found.skipped
         for pattern in self.choices.skip:
-            if pattern not in self.skipped:
+            if pattern not in skipped:
                 raise DomainError(
                     Choice("skip", (shown(pattern),)), ": no file fits the pattern; correct it or leave it out"
                 )
-        if self.refused and not (collect and all(isinstance(error, OpenChoiceError) for _, error in self.refused)):
-            raise _refusal(self.refused)
-        if not self.files and not self.refused and self.skipped:
+        if refused and not (collect and all(isinstance(error, OpenChoiceError) for _, error in refused)):
+            raise _refusal(refused)
+        if not self.files and not refused and skipped:
             raise FormatError("no file is left: all files fit a pattern of ", Choice("skip", tuple(self.choices.skip)))
-        return Sources(
-            files=tuple(self.files.values()),
-            beside=tuple(self.beside),
-            unread=tuple(self.unread),
-            skipped={pattern: tuple(paths) for pattern, paths in self.skipped.items()},
-            refused=tuple(self.refused),
-        )
+        self.found.files = tuple(self.files.values())
+        return self.found
 
 
 def _refusal(refused: Sequence[tuple[str, FormatError]]) -> FormatError:

@@ -209,7 +209,7 @@ def survey(
     return Survey(
         files=tuple(files),
         beside=len(found.beside),
-        unread=found.unread,
+        unread=tuple(found.unread),
         metrics=tuple(count.metrics.values()),
         filters=count.filters,
         fields={name: len(values) for name, values in count.fields.items()},

@@ -195,7 +195,8 @@ def _problem(message: str, values: object, kind: type) -> str:
     if not what[:1].isupper():
         return f"{quoted(key)} {what}{_in(holder)}" if key else what
     called = f"{quoted(key or 'the whole')}{_given(values, steps)}"
-    return f"{called} is not {_noun(_kind(kind, steps))}{_in(holder)}"
+    noun = "a finite number" if called.endswith((" = inf", " = -inf", " = nan")) else _noun(_kind(kind, steps))
+    return f"{called} is not {noun}{_in(holder)}"
 
 
 def _in(path: str) -> str:

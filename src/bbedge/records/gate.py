@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import hashlib
 from math import fsum
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import UNSET, UnsetType, field
 
-from bbedge.records.codec import plain, to_json
+from bbedge.records.codec import to_json
+from bbedge.records.design import CheckpointsRecord
 from bbedge.records.events import PARTS, CountedCopy, Event
 from bbedge.records.gate_report import ClaimResult, GateReport, values_of
 from bbedge.records.notes import Note
 from bbedge.records.policy import Policy
-from bbedge.records.values import Digest, Gaps, Name, Number, Ordinal, Seed, Stored, Strict
+from bbedge.records.values import Digest, Gaps, Name, Number, Ordinal, Stored, Strict
 
 
 class PolicyFrozen(Event, frozen=True, kw_only=True):
@@ -42,21 +43,6 @@ class ItemListing(Strict, frozen=True, kw_only=True):
     def digest(self) -> str:
         """SHA-256 of the listing, in hexadecimal."""
         return hashlib.sha256(to_json(self).encode()).hexdigest()
-
-
-class PlannedCheckpoints(Strict, frozen=True, kw_only=True):
-    """The looks inside the first run that a study plans, and the order of its blocks."""
-
-    fractions: tuple[Number, ...]
-    """The part of all blocks that is complete at each."""
-    weights: tuple[Number, ...]
-    """The weight of each in the evidence."""
-    complete: Number
-    """The weight of complete runs."""
-    order: Literal["sha256-1"]
-    """How the order of the blocks follows from the seed."""
-    order_seed: Seed
-    """The seed."""
 
 
 class _OfUse(Event, frozen=True, kw_only=True):
@@ -86,7 +72,7 @@ class UseBegun(_OfUse, frozen=True, kw_only=True):
     """How missing scores count."""
     study: Digest | None
     """The board of the study that is run for it; ``None`` if the scores come from files."""
-    checkpoints: PlannedCheckpoints | None
+    checkpoints: CheckpointsRecord | None
     """The looks inside the first run of the study; ``None`` if there are none."""
 
 
@@ -137,8 +123,8 @@ class GateUse(Strict, frozen=True, kw_only=True):
     """When it was last recorded, as ISO 8601 in UTC; for people, the statistics do not use it."""
     label: str
     """What it is called, for instance a commit."""
-    checkpoints: PlannedCheckpoints | None = None
-    """The looks inside the first run that the study plans."""
+    checkpoints: dict[str, Any] | None = None
+    """The looks inside the first run that the study plans, and the seed of the order of its blocks."""
     report: GateReport | None = None
     """What the stored scores say; ``None`` while the study is running."""
 
@@ -148,7 +134,7 @@ class GateUse(Strict, frozen=True, kw_only=True):
             **values_of(self, "number", "level", "at", "label"),
             "release": None if self.report is None else self.report.release,
             "report": None if self.report is None else self.report.to_values(),
-            **({} if self.checkpoints is None else {"checkpoints": plain(self.checkpoints)}),
+            **({} if self.checkpoints is None else {"checkpoints": self.checkpoints}),
         }
 
 

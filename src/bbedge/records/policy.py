@@ -14,7 +14,7 @@ from msgspec import field, structs
 
 from bbedge.errors import DesignError, DomainError, FormatError
 from bbedge.records.codec import convert, parse_toml, plain, to_json
-from bbedge.records.values import HEADLINE, MOST_SHARES, Copies, EvidenceKind, Name, Number, Strict
+from bbedge.records.values import HEADLINE, MOST_SHARES, Copies, EvidenceKind, Name, Number, Sparse, Strict
 from bbedge.text import quoted
 
 ClaimKind = Literal["not_worse_by", "better_by", "at_least", "cheaper_by"]
@@ -32,7 +32,7 @@ COST = "cost"
 """What logs call what an answer cost."""
 
 
-class Claim(Strict, frozen=True, kw_only=True, omit_defaults=True):
+class Claim(Sparse, frozen=True, kw_only=True):
     """Something that should be true of the candidate.
 
     >>> str(Claim(kind="not_worse_by", amount=0.02, view="safety"))
@@ -60,6 +60,7 @@ class Claim(Strict, frozen=True, kw_only=True, omit_defaults=True):
         if self.kind == "cheaper_by" and not 0.0 <= self.amount < 1.0:
             raise DomainError(f"cheaper_by = {self.amount:g} is not a part of the baseline's cost; choose 0 to below 1")
         structs.force_setattr(self, "amount", float(self.amount))
+        super().__post_init__()
 
     def __str__(self) -> str:
         """The claim in words."""
@@ -95,7 +96,10 @@ class _ClaimTable(Strict, frozen=True, kw_only=True):
         return Claim(kind=kinds[0], amount=getattr(self, kinds[0]), view=self.view, tier=self.tier)
 
 
-class Policy(Strict, frozen=True, kw_only=True, omit_defaults=True, dict=True):
+_Range = tuple[Number, Number]
+
+
+class Policy(Sparse, frozen=True, kw_only=True, dict=True):
     r"""What a gate decides, fixed before the scores are seen.
 
     **Needs:** the policy is chosen without looking at the scores that it is applied to.
@@ -131,7 +135,7 @@ class Policy(Strict, frozen=True, kw_only=True, omit_defaults=True, dict=True):
     """The item column whose values are the views that claims may name."""
     metric: tuple[Name, ...] | None = None
     """Where each metric of an item is an item of its own: the metrics that the headline is about."""
-    metric_ranges: dict[Name, tuple[Number, Number]] = field(default_factory=dict)
+    metric_ranges: dict[Name, _Range] = field(default_factory=dict)
     """The worst and the best possible value of metrics that are not on the common scale."""
     copies: Copies = "refuse"
     """Whether runs that repeat earlier ones score by score count."""
@@ -162,6 +166,7 @@ class Policy(Strict, frozen=True, kw_only=True, omit_defaults=True, dict=True):
             if worst == best or not math.isfinite(best - worst):
                 raise DomainError(f"the range of {quoted(name)} is {worst:g} to {best:g}; give two different values")
         self._check_contradictions()
+        super().__post_init__()
 
     def _check_contradictions(self) -> None:
         """Refuse claims that are there twice, that differ in what they ask of one mean, or that have no effect."""
@@ -211,7 +216,7 @@ class Policy(Strict, frozen=True, kw_only=True, omit_defaults=True, dict=True):
 
         >>> claim = Claim(kind="not_worse_by", amount=0.02)
         >>> Policy(candidates=("new",), baseline="old", claims=(claim,)).content
-        {'candidates': ['new'], 'baseline': 'old', 'claims': [{'kind': 'not_worse_by', 'amount': 0.02}]}
+        {'candidates': ('new',), 'baseline': 'old', 'claims': ({'kind': 'not_worse_by', 'amount': 0.02},)}
         """
         return dict(plain(self))
 
@@ -241,6 +246,10 @@ class Policy(Strict, frozen=True, kw_only=True, omit_defaults=True, dict=True):
                 plain(convert(claim, _ClaimTable, source=f"{source}, claim {place}").claim)
                 for place, claim in enumerate(given["claims"], start=1)
             ]
+        ranges = given.get("metric_ranges")
+        for name, ends in ranges.items() if isinstance(ranges, Mapping) else ():
+            place = f"{source}, metric_ranges, worst and best value of {quoted(name)}"
+            convert(ends, _Range, source=place)  # type: ignore[arg-type]  # not a class, and msgspec knows it
         policy = convert(given, cls, source=source)
         policy.__dict__["source"] = source
         return policy

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 LARGEST = sys.float_info.max
 LARGEST_COUNT = 2**53
@@ -70,6 +70,17 @@ MOST_SHARES = 100_000
 
 class Strict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A JSON object or a TOML table in which every key is known."""
+
+
+class Sparse(Strict, frozen=True, kw_only=True, omit_defaults=True):
+    """A record that is written without its default values, so that a later version with further keys says the same."""
+
+    def __post_init__(self) -> None:
+        # msgspec leaves out what *is* the default, not what equals it.
+        names = self.__struct_fields__[-len(self.__struct_defaults__) :]
+        for name, default in zip(names, self.__struct_defaults__, strict=True):
+            if getattr(self, name) == default:
+                structs.force_setattr(self, name, default)
 
 
 class Record(Struct, frozen=True, eq=False):

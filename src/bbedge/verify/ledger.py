@@ -64,9 +64,7 @@ def verify(store: Store, *, head: str | None = None) -> Verified | VerifiedGate:
 
     ``head`` is a hash that was published earlier: some event must have it.
     """
-    problems = store.problems()
-    if problems:
-        raise BoardError(f"the database file is damaged: {problems[0]}")
+    store.check_whole()
     with store.read() as session:
         return verify_session(session, head=head)
 

@@ -1,4 +1,4 @@
-"""Whether a certificate is what it says: intact, consistent, and what follows from the scores or the board.
+"""Whether a certificate is what it says: readable, consistent, and what follows from the scores or the board.
 
 The one module that knows certificates, scores and boards together: it computes again what a certificate states, and
 compares. Reading files is left to the caller.

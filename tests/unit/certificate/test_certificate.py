@@ -81,7 +81,7 @@ def changed(*path, to):
         (changed("models", 0, to="m"), "'models' = 'm' is not"),
         (changed("models", 1, "name", to="m00"), "each named once"),
         (changed("models", 1, "mean", to="high"), "'mean' = 'high' is not a number"),
-        (changed("models", 1, "mean", to=float("inf")), "'mean' = inf is not a number"),
+        (changed("models", 1, "mean", to=float("inf")), "'mean' = inf is not a finite number"),
         (changed("log_e", to=[[1.0]]), "5 x 5"),
         (changed("log_e", 0, 1, to="x"), "'log_e' is not a matrix"),
         (changed("log_e", 0, 1, to=float("inf")), "not finite"),

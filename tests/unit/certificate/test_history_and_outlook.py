@@ -11,8 +11,8 @@ from bbedge.certificate.document import history_record
 from bbedge.certificate.numbers import MOST_PAIRS, Evidence
 from bbedge.certificate.numbers import outlook as outlook_of_evidence
 from bbedge.core.eholm import log_threshold
-from bbedge.core.history import MOST_LOOKS, MOST_MODELS, Look, Recorder
 from bbedge.core.leaderboard import run
+from bbedge.core.looks import MOST_LOOKS, MOST_MODELS, Look, Recorder
 from unit.certificate.documents import certified, checked, drawn, many
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from bbedge.core.design import Design
 from bbedge.core.graph import Graph
-from bbedge.core.history import MOST_LOOKS, MOST_MODELS
 from bbedge.core.leaderboard import Certifier, certify, certify_design
+from bbedge.core.looks import MOST_LOOKS, MOST_MODELS
 from bbedge.core.scores import Scores
 from bbedge.errors import DesignError, DomainError
 from unit.certificate.documents import circular, drawn, parted

@@ -80,7 +80,7 @@ def test_a_server_that_degrades_is_a_finding_of_the_certificate():
     assert (leaderboard.early.position.note.kind, leaderboard.early.position.note.subject) == ("position", ("a",))
     content = leaderboard.certificate().content
     assert content.first_pass.position.alarm
-    assert [note for note in content.notes if "Scores of 'a' fall in the course of the first run" in note]
+    assert [note for note in content.notes if "Scores of 'a' fall in the course of the first run" in note.text]
 
 
 def test_sound_runs_have_no_such_note():

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import oracle
 from bbedge.core.arrays import numpy_space, to_numpy
 from bbedge.core.design import Design
+from bbedge.core.eholm import Procedure
 from bbedge.core.evidence import Evidence
 from bbedge.core.leaderboard import Certifier
-from bbedge.core.procedure import Procedure
 from bbedge.core.staggered import Wealth
 from bbedge.core.stakes import EntryGroup, design_entries
 from bbedge.errors import DataError

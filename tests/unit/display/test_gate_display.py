@@ -10,7 +10,7 @@ from rich.console import Console
 from bbedge.core.scores import Scores
 from bbedge.display.gate import advice, contradiction, interval, junit, markdown, render, sentence
 from bbedge.gate import Claim, ClaimResult, GateReport, Policy, gate
-from bbedge.gate.report import ClaimOutlook, LookResult
+from bbedge.records.gate_report import ClaimOutlook, LookResult
 
 BAR = {"not_worse_by": -1.0, "better_by": 1.0, "at_least": 0.0, "cheaper_by": 0.0}
 
@@ -233,7 +233,7 @@ def test_a_floor_is_called_a_floor():
 
 
 def test_an_unknown_difference_is_not_a_number():
-    given = report(result("OPEN", difference=float("nan")))
+    given = report(result("OPEN", difference=None))
     for text in (printed(given), markdown(given), junit(given)):
         assert "unknown" in text
         assert "nan" not in text

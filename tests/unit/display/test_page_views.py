@@ -111,7 +111,7 @@ def test_views_travel_packed_too():
     whole = WHOLE.document["views"][1]
     view = packed["views"][1]
     assert view["rest"]["log_e"] == whole["log_e"]
-    assert len(view["edges"]) == 4 * len(whole["edges"])
+    assert len(view["edges"]) == 5 * len(whole["edges"])
     assert [panel["view"] for panel in content["panels"]] == [None, 0, 1, 2]
 
 

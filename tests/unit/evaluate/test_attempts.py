@@ -82,7 +82,7 @@ def test_an_attempt_is_on_the_board_before_its_first_request_and_ends_with_the_r
         assert len({each.seed for each in begun}) == 1
     content = certificate(study)
     assert plain(content.board.attempts) == {"begun": 2, "runs": 2, "abandoned": 0}
-    assert not any("attempt" in note for note in content.notes)
+    assert not any(note.kind == "attempts" for note in content.notes)
 
 
 def test_an_intact_journal_continues_the_same_attempt(tmp_path):
@@ -107,8 +107,8 @@ def test_ten_draws_leave_ten_traces(tmp_path):
     assert attempts(study) == [(1, 1, "finished", None), (2, 1, "finished", None), *lost, (3, 10, "finished", None)]
     content = certificate(study)
     assert plain(content.board.attempts) == {"begun": 12, "runs": 3, "abandoned": 9}
-    (note,) = [note for note in content.notes if "attempts" in note]
-    assert note.startswith("12 attempts for 3 runs: 9 were abandoned")
+    (note,) = [note for note in content.notes if note.kind == "attempts"]
+    assert note.text.startswith("12 attempts for 3 runs: 9 were abandoned")
 
 
 def test_a_first_run_in_parts_that_is_drawn_again_leaves_a_trace(tmp_path):
@@ -119,7 +119,16 @@ def test_a_first_run_in_parts_that_is_drawn_again_leaves_a_trace(tmp_path):
     shutil.rmtree(study.folder)
     run(study)
     assert attempts(study) == [(1, 1, "abandoned", "journal-missing"), (1, 2, "finished", None)]
-    assert "2 attempts for 1 run: 1 was abandoned" in " ".join(certificate(study).notes)
+    assert "2 attempts for 1 run: 1 was abandoned" in " ".join(map(str, certificate(study).notes))
+
+
+def test_a_first_run_in_parts_can_be_interrupted_after_its_journal_was_lost(tmp_path):
+    study = fake_study(tmp_path, TIED, budget=1, drop="never", checkpoints=[0.25, 0.5, 0.75])
+    run(study, samples=20)
+    shutil.rmtree(study.folder)
+    run(study, samples=20)  # the second part is on the board
+    run(study)
+    assert attempts(study) == [(1, 1, "abandoned", "journal-missing"), (1, 2, "finished", None)]
 
 
 def test_a_pilot_that_is_drawn_again_leaves_a_trace(tmp_path):

@@ -265,7 +265,7 @@ def test_the_board_says_whether_parts_had_been_seen_when_a_policy_was_stated(tmp
     rules = Policy(candidates=(new,), baseline=old, claims=(Claim(kind="better_by", amount=0.05),))
     study = gated(tmp_path, rules)
     run(study, FakeEngine(WIDE))
-    later = gated(tmp_path, replace(rules, alpha=0.01))
+    later = gated(tmp_path, rules.changed(alpha=0.01))
     run(later, FakeEngine(WIDE), at_most=0)
     with opened(study) as board:
         parts = len(board.state.epoch.parts)
@@ -395,11 +395,11 @@ def stopped_at(study, checkpoint, engine=None):
     return study.folder / "replicate-00001.jsonl"
 
 
-@pytest.mark.parametrize("left", [0, 1])
-def test_what_the_journal_loses_inside_the_pass_is_as_on_the_board(tmp_path, left):
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_what_the_journal_loses_inside_the_pass_is_as_on_the_board(tmp_path, is_deleted):
     study = fake_study(tmp_path, TIED, budget=1, drop="never")
     page = stopped_at(study, 3)
-    page.write_bytes(b"".join(page.read_bytes().splitlines(keepends=True)[:left]))
+    page.unlink() if is_deleted else page.write_bytes(b"")
     with opened(study) as board:
         seen = first_run_of(board, TIED.models).parts
         places = board.state.epoch.seen_places
@@ -412,14 +412,14 @@ def test_what_the_journal_loses_inside_the_pass_is_as_on_the_board(tmp_path, lef
         verify(board.store)
         (values,) = stored_scores(board, TIED.models).values
         blocks = {board.state.epoch.blocks[place] for place in places}
-        assert sum("lost" in note.text for note in board.noted) == 1
+        assert board.state.epoch.attempts == {1: ["abandoned", "finished"]}
     assert np.array_equal(values[:, places], np.concatenate(seen, axis=1))
     assert not ran & blocks
     again, _ = run(study, other)
     assert again.first_pass is None
 
 
-@pytest.mark.parametrize("left", [2, 20, -2])
+@pytest.mark.parametrize("left", [1, 2, 20, -2])
 def test_a_journal_that_lacks_some_of_what_is_on_the_board_is_refused(tmp_path, left):
     study = fake_study(tmp_path, TIED, budget=1, drop="never")
     page = stopped_at(study, 3)
@@ -457,7 +457,7 @@ def test_a_board_that_was_set_back_says_that_a_replicate_is_run_again(tmp_path, 
     with opened(study) as board:
         (said,) = [note for note in board.noted if "run again" in note.text]
         assert said.text.startswith("The journal has replicate 1, which the board lacks")
-        assert said.text in " ".join(board.certificate().content.notes)
+        assert said.text in " ".join(map(str, board.certificate().content.notes))
 
 
 def test_a_new_board_takes_no_answers_from_the_journal_of_another_order(tmp_path):

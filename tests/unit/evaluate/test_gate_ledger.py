@@ -8,15 +8,16 @@ import pytest
 
 from bbedge.board import Board
 from bbedge.board.stored_scores import stored_scores
-from bbedge.errors import DataError
+from bbedge.errors import DataError, DesignError
 from bbedge.evaluate.events import Looked, PartLooked
 from bbedge.evaluate.runner import evaluate
-from bbedge.evaluate.study_board import first_run_of, open_board, reserved_study
+from bbedge.evaluate.study_board import first_run_of, open_board, reserved_study, study_hash
 from bbedge.gate import Claim, Policy
-from bbedge.gate import ledger as ledgers
 from bbedge.gate.ledger import read_ledger, record
+from bbedge.gate.uses import level_of
 from bbedge.study.synthetic import SyntheticBenchmark
 from fake_engine import FakeEngine, fake_study
+from gate_ledgers import Taken
 
 WIDE = SyntheticBenchmark(means=(0.9, 0.3), n_items=240, offset=0.0)
 NEAR = SyntheticBenchmark(means=(0.75, 0.55), n_items=240, offset=0.0)
@@ -31,20 +32,27 @@ RULES = Policy(
 
 @pytest.fixture(autouse=True)
 def repeatable(monkeypatch):
-    """Every test draws the same orders, and ledgers have the same time."""
+    """Every test draws the same orders."""
     numbers = random.Random(20)
     monkeypatch.setattr("bbedge.board.board.drawn_seed", lambda: numbers.getrandbits(53))
-    monkeypatch.setattr(ledgers, "_now", lambda: "2026-01-02T03:04:05+00:00")
 
 
-def run(study, ledger, engine, watch=None, **options):
+def contents(ledger):
+    """What a ledger says, without times."""
+    taken = Taken.apart(ledger)
+    return [(kind, content) for kind, _, content in taken.events], taken.vectors
+
+
+def run(study, ledger, engine, watch=None, label="merge", **options):
     """What ``bbedge gate --until-decided --ledger`` does."""
     with open_board(study, engine.benchmark()) as board:
-        chosen, use = reserved_study(study, RULES, board, ledger, label="merge")
+        chosen = reserved_study(study, RULES, board, ledger, label=label)
     evaluate(chosen, engine, watch=watch, sleep=lambda _: None, **options)
     with closing(Board.open(chosen.board)) as board:
         systems = chosen.question.systems
-        return record(ledger, RULES, stored_scores(board, systems), use=use, first_run=first_run_of(board, systems))
+        first = first_run_of(board, systems)
+        scores = stored_scores(board, systems)
+        return record(ledger, RULES, scores, label=label, study=study_hash(board), first_run=first)
 
 
 def test_every_look_is_in_the_ledger_before_it_is_reported(tmp_path):
@@ -53,19 +61,20 @@ def test_every_look_is_in_the_ledger_before_it_is_reported(tmp_path):
     def watch(event):
         if isinstance(event, PartLooked):
             (use,) = read_ledger(ledger).uses
-            assert use.looked.report.part == event.checkpoint.fraction
-            assert event.answer.answered == (use.looked.report.results[0].verdict != "OPEN")
+            assert use.report is None
+            *_, (kind, last) = contents(ledger)[0]
+            assert (kind, list(last["parts"])) == ("looked", [str(event.checkpoint.number)])
             seen.append(event.checkpoint.fraction)
 
     found = run(fake_study(tmp_path, WIDE), ledger, FakeEngine(WIDE), watch)
-    assert (found.use.number, found.use.level, found.is_known) == (1, RULES.level(0), False)
+    assert (found.use.number, found.use.level, found.is_known) == (1, level_of(RULES, 1), False)
     result = found.report.results[0]
     assert (result.verdict, result.since_part, found.report.replicates) == ("PASS", seen[-1], 0)
     assert 1 < len(seen) < 8
-    before = ledger.read_bytes()
+    before = contents(ledger)
     again = run(fake_study(tmp_path, WIDE), ledger, FakeEngine(WIDE, fails=lambda *_: pytest.fail("nothing is run")))
     assert again.is_known
-    assert ledger.read_bytes() == before
+    assert contents(ledger) == before
 
 
 class CrashError(Exception):
@@ -112,7 +121,8 @@ def test_a_study_that_crashes_anywhere_ends_with_the_same_ledger(tmp_path, synth
     assert reported
     assert calls > each
     assert again.report == found.report
-    assert broken.read_bytes() == whole.read_bytes()
+    assert again.use.level == found.use.level
+    assert contents(broken) == contents(whole)
 
 
 def test_a_board_that_is_set_back_cannot_be_run_again_with_other_answers(tmp_path):
@@ -130,17 +140,19 @@ def test_a_board_that_is_set_back_cannot_be_run_again_with_other_answers(tmp_pat
         run(study, ledger, engine, stop)
     shutil.rmtree(tmp_path / "study")
     shutil.copytree(tmp_path / "copy", tmp_path / "study")
-    with pytest.raises(DataError, match="use 1 has seen other scores"):
+    with pytest.raises(DataError, match=r"use 1 .'merge'. has seen other scores"):
         run(study, ledger, FakeEngine(NEAR, seed=1))
     shutil.rmtree(tmp_path / "study")
     shutil.copytree(tmp_path / "copy", tmp_path / "study")
     assert run(study, ledger, FakeEngine(NEAR)).use.number == 1, "the same answers are the same use"
 
 
-def test_another_board_is_another_use(tmp_path):
+def test_another_label_is_another_use_and_another_board_needs_one(tmp_path):
     ledger = tmp_path / "gate.bbedge"
-    found = [run(fake_study(tmp_path / name, WIDE), ledger, FakeEngine(WIDE, seed=3)) for name in "ab"]
-    assert [(each.use.number, each.use.level) for each in found] == [(1, RULES.level(0)), (2, RULES.level(1))]
+    found = [run(fake_study(tmp_path / name, WIDE), ledger, FakeEngine(WIDE, seed=3), label=name) for name in "ab"]
+    assert [(each.use.number, each.use.level) for each in found] == [(1, level_of(RULES, 1)), (2, level_of(RULES, 2))]
+    with pytest.raises(DesignError, match=r"use 1 .'a'. is of another study; choose another label"):
+        run(fake_study(tmp_path / "c", WIDE), ledger, FakeEngine(WIDE, seed=3), label="a")
 
 
 @pytest.mark.parametrize(("synthetic", "values"), [(SMALL, {}), (WIDE, {"checkpoints": False})])
@@ -148,7 +160,7 @@ def test_without_looks_inside_the_pass_the_ledger_has_none(tmp_path, synthetic, 
     ledger = tmp_path / "gate.bbedge"
     found = run(fake_study(tmp_path, synthetic, **values), ledger, FakeEngine(synthetic))
     assert found.report.replicates >= 1
-    text = ledger.read_text()
-    assert [f'"kind":"{kind}"' in text for kind in ("begun", "gated")] == [True, True]
-    assert '"checkpoints":null' in text
-    assert "part" not in text
+    events, _ = contents(ledger)
+    assert [kind for kind, _ in events] == ["policy", "begun", "looked", "decided"]
+    assert events[1][1]["checkpoints"] is None
+    assert events[2][1]["parts"] == {}

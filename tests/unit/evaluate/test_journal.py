@@ -3,10 +3,10 @@ from contextlib import closing
 import pytest
 from msgspec.structs import replace
 
-from bbedge.chain import append, read_chain
 from bbedge.errors import EvaluationError
 from bbedge.evaluate.engine import Failed
 from bbedge.evaluate.journal import Journal
+from bbedge.evaluate.journal_file import append, read_chain
 from bbedge.records.journal import Done, Judged, Sent, Usage
 
 

@@ -129,7 +129,7 @@ def test_a_price_that_is_not_known_is_not_a_price_of_nothing():
     [
         ({"max_cost": 5}, "there is no price for 'model-1'"),
         ({"max_cost": 0, "prices": PRICES}, "'max_cost' = 0 is not a number above 0"),
-        ({"max_cost": float("inf"), "prices": PRICES}, "'max_cost' = inf is not a number above 0"),
+        ({"max_cost": float("inf"), "prices": PRICES}, "'max_cost' = inf is not a finite number"),
         ({"max_tokens": 0}, "whole number of at least 1"),
         ({"max_tokens": 1.5}, "whole number"),
         ({"max_hours": "2"}, "'max_hours' = '2' is not a number above 0"),

@@ -13,8 +13,9 @@ from bbedge.display.gate import markdown, sentence
 from bbedge.errors import DataError
 from bbedge.gate import Claim, Gate, Policy, gate
 from bbedge.gate.first_run import FirstRun
-from bbedge.gate.gate import applied
-from bbedge.gate.use import report_from
+from bbedge.gate.gate import gate_after_runs
+from bbedge.records.codec import convert, plain
+from bbedge.records.gate_report import GateReport
 
 ITEMS = tuple(f"q{i}" for i in range(240))
 FRACTIONS = (0.05, 0.2, 0.5)
@@ -65,7 +66,7 @@ def test_a_claim_is_decided_inside_the_first_run():
 def test_it_is_read_back_as_it_was():
     scores = runs(0.97, 0.2)
     found = gate(RULES, without_runs(scores), first_run=inside(scores, 2))
-    assert report_from(found.to_values(), RULES).to_values() == found.to_values()
+    assert convert(plain(found), GateReport, source="report") == found
 
 
 def test_an_open_claim_has_no_forecast_before_the_first_run_is_complete():
@@ -109,7 +110,7 @@ def test_a_first_run_that_differs_from_its_parts_is_refused():
     scores = runs(0.6, 0.5)
     other = replace(scores, values=1.0 - scores.values)
     with pytest.raises(DataError):
-        applied(RULES, other, inside(scores, 2))
+        gate_after_runs(RULES, other, inside(scores, 2))
 
 
 def test_nothing_is_written_about_parts_where_there_are_none():

@@ -62,7 +62,7 @@ def test_a_claim_and_its_opposite_at_the_same_distance_need_as_many_runs():
 
 def test_more_claims_need_more_runs():
     rules = policy("not_worse_by", 0.05)
-    more = replace(rules, claims=(*rules.claims, Claim(kind="at_least", amount=0.3), Claim(kind="better_by", amount=0)))
+    more = rules.changed(claims=(*rules.claims, Claim(kind="at_least", amount=0.3), Claim(kind="better_by", amount=0)))
     first, *_ = Gate(more, empty(200)).forecasts(COINS)
     assert first.runs_for(0.0) > forecast("not_worse_by", 0.05).runs_for(0.0)
 

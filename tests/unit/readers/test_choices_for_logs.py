@@ -302,7 +302,7 @@ def test_the_path_of_a_file_can_name_its_model(source, name):
 
 def test_a_model_from_a_field_is_not_looked_for_in_the_path():
     choices = Choices(model_from="task_args.prompt")
-    assert choices.model_origin == Origin(kind="field", text="task_args.prompt")
+    assert choices.origin("model") == Origin(kind="field", text="task_args.prompt")
     assert choices.model_of("runs/small/a.eval", "old") == "old"
 
 

@@ -4,13 +4,14 @@ import io
 import json
 import math
 import random
+import zipfile
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bbedge.errors import FormatError
-from bbedge.readers.json_files import JsonStream
+from bbedge.readers.json_files import Archive, JsonStream
 from bbedge.readers.limits import LimitError, Limits, limited
 
 VALUES = st.recursive(
@@ -132,3 +133,16 @@ def test_keys_and_separators_are_checked():
 def test_a_value_without_end_does_not_fill_the_memory():
     with limited(Limits(line_bytes=1000)), pytest.raises(LimitError, match="one value does not end"):
         stream(b'["' + b"a" * 5000 + b'"]').value()
+
+
+@pytest.mark.parametrize("error", [RecursionError("deep"), OSError("elsewhere")])
+def test_a_fault_of_whoever_reads_a_member_is_not_that_of_the_archive(tmp_path, error):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as made:
+        made.writestr("member.json", "{}")
+
+    def read():
+        with Archive(str(tmp_path / "a.zip")) as archive, archive.member("member.json"):
+            raise error
+
+    with pytest.raises(type(error), match=str(error)):
+        read()

@@ -40,7 +40,7 @@ def test_the_shape_of_names_is_found(shape, choices):
 def assert_reads(found, paths, expected):
     """The choices as a user makes them."""
     choices = Choices(model_from=found.model_from, replicate_from=found.replicate_from)
-    assert [(choices.model_in_path(path), choices.replicate_in_path(path)) for path in paths] == expected
+    assert [(choices.in_path(path, "model"), choices.in_path(path, "replicate")) for path in paths] == expected
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_models_that_files_name_leave_only_the_run_to_find(shape, label):
         assert found.replicate_from == label
     else:
         choices = Choices(replicate_from=found.replicate_from)
-        assert [choices.replicate_in_path(path) for path in paths] == [day for _, day in pairs]
+        assert [choices.in_path(path, "replicate") for path in paths] == [day for _, day in pairs]
 
 
 def test_many_models_are_not_listed():
@@ -100,7 +100,7 @@ def test_whatever_is_found_pairs_runs_of_all_models(names, shape, runs):
     found = path_pattern(paths)
     if found is not None:
         choices = Choices(model_from=found.model_from, replicate_from=found.replicate_from)
-        pairs = {(choices.model_in_path(path), choices.replicate_in_path(path)) for path in paths}
+        pairs = {(choices.in_path(path, "model"), choices.in_path(path, "replicate")) for path in paths}
         assert len(pairs) == len(paths) > len({label for _, label in pairs})
         assert all(
             re.compile(each[5:]) for each in (found.replicate_from, found.model_from) if each.startswith("path:")

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 import pytest
 
 from bbedge.errors import FormatError
 from bbedge.records.codec import canonical, convert, parse_json, parse_toml, to_json
 from bbedge.records.notes import Note
-from bbedge.records.values import Name, Ordinal, Strict
+from bbedge.records.values import LARGEST, Name, Ordinal, Strict, Text
 
 
 class Inner(Strict, frozen=True, kw_only=True):
@@ -20,6 +22,12 @@ class Outer(Strict, frozen=True, kw_only=True):
     share: float | None = None
 
 
+class Wide(Outer, frozen=True, kw_only=True):
+    choice: Ordinal | Text | None = None
+    several: Annotated[tuple[Name | Inner, ...], msgspec.Meta(min_length=1)] | None = None
+    bounded: Annotated[float, msgspec.Meta(gt=0, le=LARGEST)] | None = None
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -30,13 +38,19 @@ class Outer(Strict, frozen=True, kw_only=True):
         ({"inner": [{}]}, "'name' is missing in 'inner[0]'"),
         ({"inner": {}}, "'inner' is not a list of records"),
         ({"share": True}, "'share' = True is not a number"),
+        ({"choice": 1.5}, "'choice' = 1.5 is not a whole number of at least 1 or a text with a character"),
+        ({"choice": " "}, "'choice' = ' ' is not a whole number of at least 1 or a text with a character"),
+        ({"several": []}, "'several' is not a list of texts or records with at least one entry"),
+        ({"several": [{"nam": "a"}]}, "unknown key 'nam' in 'several[0]'; did you mean 'name'"),
+        ({"bounded": float("inf")}, "'bounded' = inf is not a finite number"),
+        ({"bounded": "password=hunter2"}, "'bounded' = 'password=***' is not a number above 0"),
         ({"of_claims": {"0": "!"}}, "'of_claims' is not bytes in base64"),
         ([], "'the whole' is not a record"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_place(given, words):
     with pytest.raises(FormatError) as refusal:
-        convert(given, Outer, source="a.json")
+        convert(given, Wide, source="a.json")
     assert str(refusal.value).startswith("a.json: ")
     assert words in str(refusal.value)
 

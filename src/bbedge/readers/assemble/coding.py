@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -285,11 +285,13 @@ class Coder:
         if self.score_range is None:
             return np.array(column.cast(pl.Float64).to_numpy(), dtype=np.float64)
         low, high = self.score_range
-
-        def refuse(row: int) -> NoReturn:
-            raise DataError(f"{table.place(first_row + row)}: ", *_range_problem(column[row], low, high))
-
-        return mapped_to_unit(column, low, high, refuse=refuse)
+        return mapped_to_unit(
+            column,
+            low,
+            high,
+            place=lambda row: table.place(first_row + row),
+            problem=lambda given: _range_problem(given, low, high),
+        )
 
 
 def _check_lengths(batch: pl.DataFrame, named: Sequence[Role], table: Table, first_row: int) -> None:

@@ -8,11 +8,10 @@ from pathlib import PurePath
 from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bbedge.errors import Argument, Part
 from bbedge.readers.assemble.coding import Chunk, Coder
-from bbedge.readers.assemble.grid import Grid
+from bbedge.readers.assemble.grid import Grid, grouped
 from bbedge.readers.assemble.pairing import model_of_files, path_pattern
 from bbedge.readers.choices import Choice, OpenChoiceError
 from bbedge.readers.tables import Table
@@ -175,11 +174,9 @@ def _repeating(coder: Coder, grid: Grid) -> Table | None:
     """The file that repeats several others, which do not repeat each other; None if there is none such."""
     if sum(chunk.height for chunk in coder.chunks) > _MOST_COMPARED:
         return None
-    cells: dict[int, NDArray[np.int64]] = {}
     tables = {id(chunk.table): chunk.table for chunk in coder.chunks}
-    for key in tables:
-        of_table = [grid.cells(chunk) for chunk in coder.chunks if id(chunk.table) == key]
-        cells[key] = np.unique(np.concatenate(of_table))
+    of_tables = grouped((id(chunk.table), grid.cells(chunk)) for chunk in coder.chunks)
+    cells = {key: np.unique(np.concatenate(parts)) for key, parts in of_tables.items()}
     overlaps = {
         key: [other for other in cells if other != key and len(np.intersect1d(cells[key], cells[other]))]
         for key in (cells if len(cells) <= _MOST_FILES else ())
@@ -230,10 +227,7 @@ def _tells(keys: Sequence[tuple[str, ...]], values: Sequence[object]) -> bool:
     cells = {(*key, str(value)) for key, value in zip(keys, values, strict=True)}
     if len(cells) < len(keys):
         return False
-    of_model: dict[str, set[tuple[str, str]]] = {}
-    for model, item, value in cells:
-        of_model.setdefault(model, set()).add((item, value))
-    first, *others = of_model.values()
+    first, *others = map(set, grouped((model, (item, value)) for model, item, value in cells).values())
     crossed = len(first) == len({item for item, _ in first}) * len({value for _, value in first})
     # A number that no other row has is that of the row.
     alone = len({value for _, value in first}) == len(first)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bbedge.errors import DomainError, FormatError
 from bbedge.readers.assemble.coding import Coder
-from bbedge.readers.assemble.grid import ordered_replicates
+from bbedge.readers.assemble.grid import grouped, ordered_replicates
 from bbedge.readers.assemble.pairing import path_notes, with_runs
 from bbedge.readers.assemble.shaping import (
     Described,
@@ -109,7 +109,7 @@ def join_rows(
         check_copies(passes)
         refuse_shared_names(passes, choices)
     if logs and watch.changed:
-        origin = choices.model_origin
+        origin = choices.origin("model")
         reworded = origin is not None and origin.kind == "field"
         check_same_questions((each for log in logs for each in log.asked()), watch.changed, reworded=reworded)
     if scales is not None:
@@ -210,11 +210,8 @@ def _opened(
 
 def _same_bytes(logs: Sequence[LogTable]) -> Iterator[Note]:
     """Files with the same content, where nothing else in the logs distinguishes runs."""
-    sizes: dict[int, list[str]] = {}
-    for log in logs:
-        if not any(run.identity for run in log.log.runs):
-            sizes.setdefault(Path(log.path).stat().st_size, []).append(log.path)
-    for same in sizes.values():
+    unnamed = (log.path for log in logs if not any(run.identity for run in log.log.runs))
+    for same in grouped((Path(path).stat().st_size, path) for path in unnamed).values():
         seen: dict[str, str] = {}
         for path in same if len(same) > 1 else ():
             first = seen.setdefault(fingerprint(path), path)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress
 from math import prod
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.copies import Copy, Fingerprint, always_repeating, described
+from bbedge.core.copies import Copy, Fingerprint, always_repeating, described, find_copies, fingerprints
+from bbedge.core.scores import JudgedScores, Scores, SeenCopies
 from bbedge.errors import Argument, DataError
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.assemble.duplicates import check_unique
-from bbedge.readers.assemble.grid import Grid, Names, Spool, one_by_one, spooled
+from bbedge.readers.assemble.grid import Grid, Names, Spool, grouped, one_by_one, ordered_replicates, spooled
 from bbedge.readers.assemble.missing_refusal import LAID_OUT, refusal, too_large, uncovered
 from bbedge.readers.assemble.missing_scores import (
     AXES,
@@ -32,10 +34,16 @@ from bbedge.readers.assemble.missing_scores import (
 )
 from bbedge.readers.assemble.pairing import check_paired
 from bbedge.readers.choices import IncompletePolicy
-from bbedge.records.notes import Note
+from bbedge.readers.logs.naming import padded_names, similar_models
+from bbedge.readers.tables.columns import is_seed
+from bbedge.records.notes import Note, without_folders
 from bbedge.records.values import Gaps as GapRule
-from bbedge.text import listed, quoted
+from bbedge.text import counted, listed, quoted
 
+if TYPE_CHECKING:
+    from bbedge.readers.assemble.joining import Rows
+
+_PART = re.compile(r"(?:[^\\+]|\\.)+")
 _AXIS_OF: dict[str, Axis] = {f"drop-{PLURALS[axis]}": axis for axis in AXES}
 # A cell that no row is about. Scores are in [0, 1], and NaN in a row without one.
 _NO_ROW = -1.0
@@ -275,3 +283,70 @@ def repeated_replicates(
             text=f"{len(steady)} of {len(set().union(*prints))} models have the same score on every item in all "
             f"{those}: {listed(steady)}. {_MEANING}",
         )
+
+
+def named_scores(rows: Rows, panels: Panels, blocks: tuple[str, ...], *, blocked: bool) -> Scores:
+    """The panels as scores, with what was noticed and where they came from."""
+    labels, models, items = panels.names
+    prints = [fingerprints(models, panel) for panel in one_by_one(panels.values)] if len(labels) > 1 else []
+    copies = find_copies(prints, lambda place, model: panels.values[place, models.index(model)], blocks=blocks)
+    notes = (
+        *panels.notes,
+        *rows.notes,
+        *rows.described.notes(rows.coder, items),
+        *similar_models(models),
+        *padded_names(models, items),
+        *repeated_replicates(copies, prints, labels, n_items=len(items)),
+    )
+    listing = [rows.described.path] if rows.described.path else []
+    paths = [*(source.path for source in rows.sources.files), *rows.sources.beside, *listing]
+    return Scores(
+        models=models,
+        items=items,
+        blocks=blocks,
+        replicates=labels,
+        values=panels.values,
+        numbered=rows.numbered,
+        blocked=blocked,
+        score_range=rows.score_range or (0.0, 1.0),
+        columns=rows.described.columns(rows.coder, items),
+        notes=tuple(without_folders(note, paths) for note in notes),
+        runs=tuple(rows.runs.get(label, ()) for label in labels) if rows.runs else (),
+        seen=SeenCopies(values=panels.values, models=models, blocks=blocks, copies=copies),
+        gaps=panels.gaps,
+        stops=panels.stops,
+    )
+
+
+def arranged_judgements(read: Scores, *, column: str) -> JudgedScores:
+    """Scores whose replicates are judgements, a mean for each answer; ``column`` is what names the replicates."""
+    places = grouped((_parts(label)[0], place) for place, label in enumerate(read.replicates))
+    order = ordered_replicates(list(places), are_seeds=is_seed(column), tables="the judgements")
+    counts = {label: len(places[label]) for label in order}
+    most = max(counts.values())
+    fewer = next((label for label in order if counts[label] < most), None)
+    if fewer is not None:
+        raise DataError(
+            f"replicate {quoted(fewer)} has {counted(counts[fewer], 'judgement')} of each answer, and another one has "
+            f"{most}; every answer must be judged equally often: leave the further judgements out, or add those that "
+            "are missing"
+        )
+    judgements = np.stack([read.values[places[label]] for label in order])
+    scores = replace(
+        read,
+        replicates=tuple(order),
+        values=judgements.mean(axis=1),
+        # What was noticed about copies is about judgements; copies of replicates are looked for anew.
+        notes=tuple(note for note in read.notes if note.kind not in ("copies", "repeats")),
+        seen=None,
+    )
+    return JudgedScores(scores=scores, judgements=judgements)
+
+
+def _parts(label: str) -> list[str]:
+    r"""The parts of a name that was made of several columns.
+
+    >>> _parts("1+2"), _parts("a\\+b+2")
+    (['1', '2'], ['a+b', '2'])
+    """
+    return [re.sub(r"\\(.)", r"\1", part) for part in _PART.findall(label)]

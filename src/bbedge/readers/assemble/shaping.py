@@ -192,8 +192,8 @@ class Shaping:
     def opened(self, source: Source) -> Table:
         """The table of a file."""
         in_path: dict[Role, str | None] = {
-            "model": self.choices.model_in_path(source.path),
-            "replicate": self.choices.replicate_in_path(source.path),
+            "model": self.choices.in_path(source.path, "model"),
+            "replicate": self.choices.in_path(source.path, "replicate"),
         }
         names = {role: name for role, name in in_path.items() if name is not None}
         return self.shaped(open_table(source.path, source.called), names)
@@ -288,7 +288,7 @@ class Shaping:
                 " or ",
                 Argument("blocks"),
             )
-        for role, choice in (("model", self.choices.model_origin), ("replicate", self.choices.replicate_origin)):
+        for role, choice in (("model", self.choices.origin("model")), ("replicate", self.choices.origin("replicate"))):
             if choice is not None and choice.is_of_path and role in columns:
                 raise DomainError(
                     Choice(f"{role}_from"),

@@ -14,7 +14,6 @@ from bbedge.readers.logs.contract import Value
 
 TIME_IN_NAME = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?"
 """A time in the name of a file, as a part of a pattern."""
-_ABSENT = object()
 _LONGEST_LISTING = 200
 _DEEPEST_LISTING = 20
 # Inspect cuts the texts of its summaries at 5,120 characters; its other logs have all of them.
@@ -87,29 +86,30 @@ def text(value: object) -> str | None:
     return None
 
 
-def field_at(fields: Mapping[str, Any], path: str) -> str | None:
-    """The value at a path of keys joined by dots, as text; None if there is none. Keys may contain dots.
+def value_at(fields: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - any JSON
+    """The value at a path of keys joined by dots; None if there is none. Keys may contain dots.
 
-    >>> field_at({"doc": {"a.b": {"c": 3}}}, "doc.a.b.c")
-    '3'
+    >>> value_at({"a": {"b.c": 1}, "d": [2]}, "a.b.c"), value_at({"a": 1}, "a.b")
+    (1, None)
     """
-    found = _value_at(fields, path)
-    return None if found is _ABSENT else text(found)
-
-
-def _value_at(fields: object, path: str) -> object:
-    if not isinstance(fields, Mapping):
-        return _ABSENT
     if path in fields:
         return fields[path]
     parts = path.split(".")
     for cut in range(len(parts) - 1, 0, -1):
-        key = ".".join(parts[:cut])
-        if key in fields:
-            found = _value_at(fields[key], ".".join(parts[cut:]))
-            if found is not _ABSENT:
-                return found
-    return _ABSENT
+        inner = fields.get(".".join(parts[:cut]))
+        found = value_at(inner, ".".join(parts[cut:])) if isinstance(inner, Mapping) else None
+        if found is not None:
+            return found
+    return None
+
+
+def field_at(fields: Mapping[str, Any], path: str) -> str | None:
+    """The value at a path of keys joined by dots, as text; None if there is none.
+
+    >>> field_at({"doc": {"a.b": {"c": 3}}}, "doc.a.b.c")
+    '3'
+    """
+    return text(value_at(fields, path))
 
 
 def field_paths(fields: Mapping[str, Any], *, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:

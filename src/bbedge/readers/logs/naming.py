@@ -7,12 +7,13 @@ of the others cannot be compared, whatever is done about missing scores.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bbedge.errors import Blank, DataError, FormatError, Part
 from bbedge.readers.assemble.coding import Coder
+from bbedge.readers.assemble.grid import grouped
 from bbedge.readers.choices import Choice, Choices, OpenChoiceError
 from bbedge.readers.logs.contract import Run, Sample
 from bbedge.readers.logs.fields import field_at, field_paths, mapping
@@ -48,7 +49,7 @@ def model_in(path: str, run: Run, choices: Choices, sample: Sample | None = None
 
 def model_named_by_log(run: Run, choices: Choices, sample: Sample | None = None) -> str | None:
     """What the log calls the model, or what the field says that was chosen for it."""
-    origin = choices.model_origin
+    origin = choices.origin("model")
     if origin is None or origin.kind != "field":
         return run.model
     return _named(run, sample, origin.text)
@@ -56,7 +57,7 @@ def model_named_by_log(run: Run, choices: Choices, sample: Sample | None = None)
 
 def check_found(model: str | None, path: str, run: Run, choices: Choices) -> str:
     """The name, or an error that says where names can be found."""
-    origin = choices.model_origin
+    origin = choices.origin("model")
     if model is not None:
         return model
     if origin is not None and origin.kind == "field":
@@ -79,7 +80,7 @@ def check_found(model: str | None, path: str, run: Run, choices: Choices) -> str
 
 def refuse_shared_names(passes: PassBook, choices: Choices) -> None:
     """Refuse a field that gives one name to different models: their runs would become replicates of each other."""
-    origin = choices.model_origin
+    origin = choices.origin("model")
     if origin is None or origin.kind != "field":
         return
     for name, runs in passes.runs().items():
@@ -94,10 +95,8 @@ def refuse_shared_names(passes: PassBook, choices: Choices) -> None:
 
 def differing_arguments(runs: Iterable[Run]) -> tuple[Differing, ...]:
     """The arguments in which runs of one model on one task differ, and which may make them different systems."""
-    found: dict[tuple[str, str], list[dict[str, str]]] = {}
-    for run in runs:
-        if run.model is not None:
-            found.setdefault((run.model, run.task), []).append(dict(_header(run, only=_ARGUMENTS)))
+    named = ((run.model, run) for run in runs if run.model is not None)
+    found = grouped(((model, run.task), dict(_header(run, only=_ARGUMENTS))) for model, run in named)
     return tuple(
         Differing(model=model, task=task, field=name, values=tuple(values))
         for (model, task), of_runs in found.items()
@@ -256,9 +255,7 @@ def alike(models: Sequence[str]) -> list[list[str]]:
     >>> alike(["GPT-4", "other", "gpt-4 "])
     [['GPT-4', 'gpt-4 ']]
     """
-    groups = defaultdict(list)
-    for model in models:
-        groups[folded(model)].append(model)
+    groups = grouped((folded(model), model) for model in models)
     return [group for group in groups.values() if len(group) > 1]
 
 
@@ -268,9 +265,7 @@ def merged_names(models: Sequence[str], preferred: Sequence[str] = ()) -> dict[s
     >>> merged_names(["gpt-4 ", "GPT\u20114", "GPT-4"])["gpt-4 "], merged_names(["gpt-4"], ["GPT-4"])
     ('GPT-4', {'gpt-4': 'GPT-4'})
     """
-    spellings = defaultdict(list)
-    for model in models:
-        spellings[folded(model)].append(model.strip())
+    spellings = grouped((folded(model), model.strip()) for model in models)
     known = {folded(name): name for name in reversed(preferred)}
     names = {
         key: known.get(key) or min(group, key=lambda name: (not name.isascii(), name))
@@ -291,10 +286,7 @@ def merge_models(coder: Coder, choices: Choices) -> Mapping[str, str]:
 
 def merged_notes(changed: Mapping[str, str]) -> Iterator[Note]:
     """Which names were read as another spelling of which."""
-    groups = defaultdict(list)
-    for old, new in sorted(changed.items()):
-        groups[new].append(old)
-    for name, others in groups.items():
+    for name, others in grouped((new, old) for old, new in sorted(changed.items())).items():
         yield Note(
             kind="names",
             subject=(name, *others),

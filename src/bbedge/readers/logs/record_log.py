@@ -18,6 +18,8 @@ from bbedge.readers.opening import opened
 from bbedge.text import listed, quoted, shown_path
 
 Row = Mapping[str, Any]
+Said = str | tuple[str, str]
+"""What a record says about its run: a key with a value, or a text that is its own key."""
 Key = tuple[str, str]
 """A run of a log: the model, and the task."""
 _HEAD = 1 << 16
@@ -165,13 +167,14 @@ class _SeenRun:
     first: float | None = None
     said: dict[str, dict[str, str]] = field(default_factory=dict)
 
-    def add(self, *, answer: object, when: object, said: Mapping[str, tuple[str, str]]) -> None:
+    def add(self, *, answer: object, when: object, said: Mapping[str, Said]) -> None:
         if answer is not None:
             self.answers.add(digest(answer))
         time = number(when)
         if time is not None:
             self.first = float(time) if self.first is None else min(self.first, float(time))
-        for name, (key, value) in said.items():
+        for name, found in said.items():
+            key, value = found if isinstance(found, tuple) else (found, found)
             self.said.setdefault(name, {})[key] = value
 
     def run(self, key: Key, protocol: Mapping[str, object]) -> Run:
@@ -195,14 +198,6 @@ def joined(values: Iterable[str]) -> str:
     return ", ".join(sorted(values))
 
 
-def _nothing(_: object) -> Any:  # noqa: ANN401 - of any kind
-    return None
-
-
-def _no_settings(_: object) -> dict[str, Any]:
-    return {}
-
-
 @dataclass(frozen=True, kw_only=True)
 class RecordLog:
     """Reads the logs of a tool that are a list of records, each of which names its model."""
@@ -220,13 +215,13 @@ class RecordLog:
     """The key of the task, if there are tasks."""
     when: str | None = "tstamp"
     """The key of the time in seconds, if records have one."""
-    check: Callable[[LogRecord], None] = _nothing
+    check: Callable[[LogRecord], object] = field(default=lambda _: None)
     """Refuses a record that gives no score."""
-    answer: Callable[[Row], object] = _nothing
+    answer: Callable[[Row], object] = field(default=lambda _: None)
     """What a record shows of the answer that was scored."""
-    said: Callable[[LogRecord], Mapping[str, tuple[str, str]]] = _no_settings
+    said: Callable[[LogRecord], Mapping[str, Said]] = field(default=lambda _: {})
     """What a record says about its run, by name and key; under one key the last record counts."""
-    protocol: Callable[[Mapping[str, Mapping[str, str]]], Mapping[str, object]] = _no_settings
+    protocol: Callable[[Mapping[str, Mapping[str, str]]], Mapping[str, object]] = field(default=lambda _: {})
     """Settings that all runs should have in common, from what the records of a run say."""
     group: Callable[[LogRecord], tuple[Hashable, str]] | None = None
     """What may come several times in a run, and what distinguishes its copies."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bbedge.errors import DataError
-from bbedge.readers.assemble.grid import natural_key
+from bbedge.readers.assemble.grid import grouped, natural_key
 from bbedge.readers.logs.contract import Run, Sample
 from bbedge.records.notes import Note
 from bbedge.text import counted, listed, quoted, shown, shown_path
@@ -60,9 +60,8 @@ class PassBook:
 
     def labels(self) -> dict[str, str]:
         """The replicate of every code: the label that was asked for, or the index of the pass of its model and task."""
-        groups: dict[tuple[str, str], list[tuple[str, Pass]]] = {}
-        for code, each in zip(self._codes.values(), self.passes, strict=True):
-            groups.setdefault((each.model, each.run.task), []).append((code, each))
+        coded = zip(self._codes.values(), self.passes, strict=True)
+        groups = grouped(((each.model, each.run.task), (code, each)) for code, each in coded)
         labels: dict[str, str] = {}
         for group in groups.values():
             in_time = enumerate(sorted(group, key=_by_time), start=1)
@@ -79,21 +78,19 @@ class PassBook:
 
     def identities(self) -> dict[str, tuple[str, ...]]:
         """The identities of the runs of every replicate, by its label; a repetition within a run adds its name."""
-        found: dict[str, set[str]] = {}
         labels = self.labels()
-        for code, each in zip(self._codes.values(), self.passes, strict=True):
-            if each.run.identity:
-                name = each.run.identity if each.repeat is None else f"{each.run.identity}/{each.repeat}"
-                found.setdefault(labels[code], set()).add(name)
-        return {label: tuple(sorted(names)) for label, names in found.items()}
+        found = grouped(
+            (labels[code], each.run.identity if each.repeat is None else f"{each.run.identity}/{each.repeat}")
+            for code, each in zip(self._codes.values(), self.passes, strict=True)
+            if each.run.identity
+        )
+        return {label: tuple(sorted(set(names))) for label, names in found.items()}
 
     def order_note(self) -> str | None:
         """How replicates were numbered, where several runs of a model had to be put in order."""
-        several: dict[tuple[str, str], set[int]] = {}
-        for each in self.passes:
-            if each.label is None:
-                several.setdefault((each.model, each.run.task), set()).add(id(each.run))
-        if not any(len(runs) > 1 for runs in several.values()):
+        unnamed = (each for each in self.passes if each.label is None)
+        runs = grouped(((each.model, each.run.task), id(each.run)) for each in unnamed)
+        if not any(len(set(of_task)) > 1 for of_task in runs.values()):
             return None
         timed = all(each.run.when for each in self.passes)
         by = "the times in the logs" if timed else "the names of the files, because not all logs give the time"
@@ -107,10 +104,8 @@ def _by_time(entry: tuple[str, Pass]) -> tuple[object, ...]:
 
 def _labelled(group: Sequence[tuple[str, Pass]]) -> Mapping[str, str]:
     """The labels that were asked for; with the repetition where one label holds several."""
-    repeats: dict[str, set[str | None]] = {}
-    for _, each in group:
-        repeats.setdefault(each.label or "", set()).add(each.repeat)
-    several = any(len(found) > 1 for found in repeats.values())
+    repeats = grouped((each.label or "", each.repeat) for _, each in group)
+    several = any(len(set(found)) > 1 for found in repeats.values())
     return {code: f"{each.label}/{each.repeat}" if several else each.label or "" for code, each in group}
 
 
@@ -265,10 +260,7 @@ def _graded(by_model: Mapping[str, Sequence[Pass]]) -> Iterator[Note]:
 def _seeds(passes: Sequence[Pass]) -> Iterator[Note]:
     counts = Counter((each.model, each.run.task, each.run.seed) for each in passes if each.run.seed is not None)
     seeds = {seed for _, _, seed in counts}
-    repeated: dict[str, set[str]] = {}
-    for (model, _, seed), count in counts.items():
-        if count > 1:
-            repeated.setdefault(model, set()).add(seed)
+    repeated = grouped((model, seed) for (model, _, seed), count in counts.items() if count > 1)
     if repeated:
         model, twice = next(iter(repeated.items()))
         others = len(repeated) - 1
@@ -276,9 +268,9 @@ def _seeds(passes: Sequence[Pass]) -> Iterator[Note]:
         yield Note(
             kind="seed",
             subject=tuple(repeated),
-            text=f"Replicates of {quoted(model)}{more} share a seed ({listed(sorted(twice))}): with one seed, sampling "
-            "can repeat itself, and replicates that repeat each other are not independent. Give every run a seed of "
-            "its own, or none.",
+            text=f"Replicates of {quoted(model)}{more} share a seed ({listed(sorted(set(twice)))}): with one seed, "
+            "sampling can repeat itself, and replicates that repeat each other are not independent. Give every run a "
+            "seed of its own, or none.",
         )
     elif seeds:
         yield Note(

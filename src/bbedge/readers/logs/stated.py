@@ -145,17 +145,11 @@ class StatedNote(Note):
 
 
 @dataclass(slots=True)
-class _Sum:
-    total: float = 0.0
-    numbers: int = 0
-
-
-@dataclass(slots=True)
 class RunTally:
     """Counts and sums of the samples of one log, by run and filter."""
 
     _samples: dict[_Key, int] = field(default_factory=dict)
-    _sums: dict[tuple[_Key, str], _Sum] = field(default_factory=dict)
+    _sums: dict[tuple[_Key, str], tuple[float, int]] = field(default_factory=dict)
     _repeats: set[str | None] = field(default_factory=set)
 
     def add(self, sample: Sample) -> None:
@@ -164,10 +158,9 @@ class RunTally:
         for key in ((id(sample.run), sample.filter), (None, sample.filter)):
             self._samples[key] = self._samples.get(key, 0) + 1
             for metric, value in sample.scores.items():
-                of_metric = self._sums.setdefault((key, metric), _Sum())
                 if value is not None:
-                    of_metric.numbers += 1
-                    of_metric.total += float(value)
+                    total, numbers = self._sums.get((key, metric), (0.0, 0))
+                    self._sums[key, metric] = total + float(value), numbers + 1
 
     def check(self, log: Log, path: str, *, metrics: Collection[str], chosen: str | None) -> Iterator[Note]:
         """Raise if samples are missing that the log counts; note a mean that is not the stated one.
@@ -202,18 +195,18 @@ class RunTally:
         )
 
     def _compared(self, stated: Stated, key: _Key, path: str) -> Iterator[Note]:
-        of_metric = self._sums.get((key, stated.metric or ""))
-        if of_metric is None or not of_metric.numbers or stated.mean is None:
+        total, numbers = self._sums.get((key, stated.metric or ""), (0.0, 0))
+        if not numbers or stated.mean is None:
             return
         # With repetitions of which some have no number, a mean of means is not the mean of all.
-        if len(self._repeats) > 1 and of_metric.numbers < self._samples[key]:
+        if len(self._repeats) > 1 and numbers < self._samples[key]:
             return
-        mean = of_metric.total / of_metric.numbers
+        mean = total / numbers
         if abs(mean - stated.mean) <= tolerance(stated.mean):
             return
         under = f" under {quoted(key[1])}" if key[1] is not None else ""
         what = f"{shown_path(path)}: the mean of {quoted(stated.metric or '')}{under} over its "
-        what += counted(of_metric.numbers, "score")
+        what += counted(numbers, "score")
         where = "it" if stated.where == path else shown_path(stated.where)
         remedy = "Check that the file is complete, and that both numbers are of the same run."
         yield StatedNote(

@@ -6,7 +6,7 @@ import re
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,7 +20,7 @@ from bbedge.readers.logs.naming import AskedQuestion, check_found, model_in, mod
 from bbedge.readers.logs.runs import PassBook, Watch
 from bbedge.readers.logs.stated import RunTally
 from bbedge.readers.metrics import EveryMetric, MetricScales, check_direction, with_usage
-from bbedge.readers.tables.columns import Role, names_from_objects
+from bbedge.readers.tables.columns import Role, failing, names_from_objects
 from bbedge.readers.tables.roles import METRIC, ORIGINAL, column_key, metric_item
 from bbedge.text import listed, quoted, shown, shown_path
 
@@ -139,11 +139,7 @@ class LogTable:
         return np.array(self._kinds, dtype=np.uint8)[np.searchsorted(failed, rows)]
 
     def _frame(self, columns: Mapping[Role, list[str | float | bool | None]]) -> pl.DataFrame:
-        first = len(self._places) - len(columns["item"])
-
-        def fail(row: int, problem: str) -> NoReturn:
-            raise DataError(f"{self.place(first + row)}: {problem}")
-
+        fail = failing(self.place, len(self._places) - len(columns["item"]))
         return pl.DataFrame(
             {
                 role: pl.Series(role, values, dtype=pl.Float64)

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from bbedge.errors import DataError
+from bbedge.errors import DataError, Part
 from bbedge.readers.logs.fields import digest
 from bbedge.text import quoted
 
@@ -158,11 +158,16 @@ def scores_from_text(column: pl.Series, *, fail: Fail) -> pl.Series:
 
 
 def mapped_to_unit(
-    column: pl.Series, worst: float, best: float, *, refuse: Callable[[int], NoReturn]
+    column: pl.Series,
+    worst: float,
+    best: float,
+    *,
+    place: Callable[[int], str],
+    problem: Callable[[float | bool], tuple[Part, ...]],
 ) -> NDArray[np.float64]:
-    """Numbers or truth values on the scale from 0 to 1, NaN where there is none; ``refuse`` raises for a row outside.
+    """Numbers or truth values on the scale from 0 to 1, NaN where there is none.
 
-    Truth values fit no other range than 0 to 1.
+    Truth values fit no other range than 0 to 1. A value outside is refused with its ``place`` and its ``problem``.
     """
     low, high = min(worst, best), max(worst, best)
     misfit = column.dtype == pl.Boolean and (low, high) != (0.0, 1.0)
@@ -173,7 +178,8 @@ def mapped_to_unit(
         # A null has become NaN here, a NaN in the file was one before: only the first is a missing score.
         bad = (misfit | ~((values >= low) & (values <= high))) & numbers.is_not_null().to_numpy()
         if bad.any():
-            refuse(int(bad.argmax()))
+            row = int(bad.argmax())
+            raise DataError(f"{place(row)}: ", *problem(column[row]))
     if (worst, best) != (0.0, 1.0):
         values -= worst
         values /= best - worst
@@ -238,24 +244,6 @@ def _as_float(value: Any) -> float:  # noqa: ANN401 - any kind of real number
         return float(value)
     except OverflowError:
         return math.inf
-
-
-def value_at(row: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - any JSON
-    """The value at a path of keys joined by dots; None if there is none. Keys may contain dots.
-
-    >>> value_at({"a": {"b.c": 1}, "d": [2]}, "a.b.c"), value_at({"a": 1}, "a.b")
-    (1, None)
-    """
-    if path in row:
-        return row[path]
-    parts = path.split(".")
-    for cut in range(len(parts) - 1, 0, -1):
-        inner = row.get(".".join(parts[:cut]))
-        if isinstance(inner, Mapping):
-            found = value_at(inner, ".".join(parts[cut:]))
-            if found is not None:
-                return found
-    return None
 
 
 def slim(value: Any) -> Any:  # noqa: ANN401 - any JSON

@@ -23,10 +23,10 @@ import polars as pl
 from bbedge.errors import FormatError
 from bbedge.readers.json_files import JsonStream
 from bbedge.readers.limits import limits_in_force
-from bbedge.readers.logs.fields import field_at, field_paths, text
+from bbedge.readers.logs.fields import field_at, field_paths, text, value_at
 from bbedge.readers.opening import json_object, lines, lines_if_plain, opened, pieces
 from bbedge.readers.tables import TableFile, line_of_row, whole_pieces
-from bbedge.readers.tables.columns import ALIASES, ROLES, Role, failing, slim, value_at, values_of
+from bbedge.readers.tables.columns import ALIASES, ROLES, Role, failing, slim, values_of
 from bbedge.readers.tables.roles import is_of_item
 from bbedge.text import listed, quoted
 
@@ -187,15 +187,9 @@ def _parsed(chunk: bytes, roles: Mapping[Role, str], kind: ScoreType) -> pl.Data
     # One object per row, no list and no escape: there is nothing that could have been converted.
     if chunk.count(b"{") == table.height and not any(sign in chunk for sign in (b"[", b"\\u", b"\0")):
         return table
-    if any(_may_be_converted(table[role]) for role in roles if role != "score"):
-        return None
-    return table
-
-
-def _may_be_converted(names: pl.Series) -> bool:
-    """Whether polars may have made text of a list or an object, or a NUL of an unpaired surrogate."""
-    doubtful = names.str.starts_with("[") | names.str.starts_with("{") | names.str.contains("\0", literal=True)
-    return bool(doubtful.any())
+    # polars makes text of a list or an object, and a NUL of an unpaired surrogate.
+    names = (table[role] for role in roles if role != "score")
+    return None if any(each.str.contains(r"^[\[{]|\x00").any() for each in names) else table
 
 
 class NoRecordsError(FormatError):

@@ -21,6 +21,7 @@ METRIC = "metric"
 ORIGINAL = cast("Role", "original item")
 """The key of the item that a metric belongs to, in batches that have one row for each metric."""
 _PREFIX = "column "
+_OF_ONE_MODEL: tuple[Part, ...] = ("; or ", Choice("model_from", "file"), " if every file is of one model")
 
 
 class ColumnError(OpenChoiceError):
@@ -118,7 +119,7 @@ def find_roles(
                 f"expected one named {role} (or {', '.join(ALIASES[role])}), case ignored: "
                 "rename it or pass ",
                 Argument("columns", {role: Blank("NAME")}),
-                *_path_hint(role),
+                *(_OF_ONE_MODEL if role == "model" else ()),
                 *_wide_hint(role, found),
             )
     return roles
@@ -158,10 +159,6 @@ def _usual(free: Sequence[str], role: Role) -> list[str]:
         named = [name for name in first if name.strip().casefold() not in _BEATEN_BY_IDS]
         return named or [name for name in later if name.strip().casefold().endswith("_id")] or first or later
     return first or later
-
-
-def _path_hint(role: Role) -> tuple[Part, ...]:
-    return ("; or ", Choice("model_from", "file"), " if every file is of one model") if role == "model" else ()
 
 
 def _separator_hint(found: Sequence[str]) -> str:

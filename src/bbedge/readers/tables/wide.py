@@ -6,6 +6,7 @@ Columns that sum up the others are refused: read as one more item, a mean would 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import cast
 
 import numpy as np
@@ -32,6 +33,7 @@ _LEAST_ROWS, _LEAST_COLUMNS = 2, 4
 _ROUNDED = 0.5e-3
 
 
+@dataclass(eq=False)
 class WideTable(WrappedTable):
     """A wide table that is read like a long one.
 
@@ -40,21 +42,13 @@ class WideTable(WrappedTable):
     ``across`` is what the columns of scores are: items or models; ``dropped`` are columns that were left out.
     """
 
+    kept: Mapping[Role, str]
+    across: Role
+    scored: tuple[str, ...]
+    dropped: tuple[str, ...] = ()
+    _slices: list[tuple[int, int, int]] = field(default_factory=list)
     # Cells are read as text, whatever the table holds, because each column may have its own type.
     text_scores = True
-
-    def __init__(
-        self,
-        inner: Table,
-        *,
-        kept: Mapping[Role, str],
-        across: Role,
-        scored: tuple[str, ...],
-        dropped: tuple[str, ...] = (),
-    ) -> None:
-        super().__init__(inner)
-        self.kept, self.across, self.scored, self.dropped = kept, across, scored, dropped
-        self._slices: list[tuple[int, int, int]] = []
 
     def columns(self) -> tuple[str, ...]:
         """The roles that the table fills."""

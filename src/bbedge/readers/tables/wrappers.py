@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
@@ -25,11 +26,11 @@ _PART = "part "
 _NO_METRIC = "(none)"
 
 
+@dataclass(eq=False)
 class WrappedTable:
     """What a table has in common with the one inside it."""
 
-    def __init__(self, inner: Table) -> None:
-        self.inner = inner
+    inner: Table
 
     @property
     def name(self) -> str:
@@ -96,12 +97,11 @@ def as_number(value: object) -> float | None:
     return None if found is None else float(found)
 
 
+@dataclass(eq=False)
 class NamedTable(WrappedTable):
     """A table all of whose rows have the same name in some roles, which its path gives."""
 
-    def __init__(self, inner: Table, names: Mapping[Role, str]) -> None:
-        super().__init__(inner)
-        self.names = names
+    names: Mapping[Role, str]
 
     def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
         """The rows, with the names that the path gives."""
@@ -110,12 +110,11 @@ class NamedTable(WrappedTable):
             yield batch.with_columns(pl.lit(name).alias(role) for role, name in self.names.items() if role in roles)
 
 
+@dataclass(eq=False)
 class JoinedColumns(WrappedTable):
     """A table with further columns, whose values are made of one or several others."""
 
-    def __init__(self, inner: Table, made: Mapping[str, tuple[str, ...]]) -> None:
-        super().__init__(inner)
-        self.made = made
+    made: Mapping[str, tuple[str, ...]]
 
     def columns(self) -> tuple[str, ...]:
         """The names of the columns, with the further ones."""
@@ -188,17 +187,15 @@ def has_nested(table: Table, path: str) -> bool:
     return "." in path and isinstance(inner, TableFile | Frame) and inner.has_field(path)
 
 
+@dataclass(eq=False)
 class MetricTable(WrappedTable):
     """A long or wide table whose rows say which metric they are about.
 
     ``scales`` maps the scores of each metric to [0, 1]; None keeps them.
     """
 
+    scales: MetricScales | None
     text_scores = False
-
-    def __init__(self, inner: Table, scales: MetricScales | None) -> None:
-        super().__init__(inner)
-        self.scales = scales
 
     def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
         """The rows, each with the name of its item for its metric."""
@@ -215,15 +212,14 @@ class MetricTable(WrappedTable):
             first += batch.height
 
 
+@dataclass(eq=False)
 class ChosenMetric(WrappedTable):
     """A long table whose rows say which metric they are about, of which the rows of the chosen metrics count."""
 
+    metrics: Sequence[str]
+    scales: MetricScales | None
+    _rows: list[NDArray[np.int64]] = field(default_factory=list)
     text_scores = False
-
-    def __init__(self, inner: Table, metrics: Sequence[str], scales: MetricScales | None) -> None:
-        super().__init__(inner)
-        self.metrics, self.scales = tuple(metrics), scales
-        self._rows: list[NDArray[np.int64]] = []
 
     def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
         """The rows of the chosen metrics."""

@@ -8,7 +8,7 @@ from typing import Any
 from bbedge.errors import FormatError
 from bbedge.readers.logs.contract import Glimpse, Recognition, Run, Sample, Value
 from bbedge.readers.logs.fields import array, digest, number, text
-from bbedge.readers.logs.record_log import LogRecord, RecordLog, Row, holds_no_score, joined, numbered
+from bbedge.readers.logs.record_log import LogRecord, RecordLog, Row, Said, holds_no_score, joined, numbered
 from bbedge.text import listed, quoted
 
 # LiveBench: ``ground_truth_judgment.jsonl``, a line per model and question.
@@ -21,23 +21,21 @@ def _is_livebench(glimpse: Glimpse) -> Recognition:
     return "samples" if judged and (named or glimpse.has("category", "turn", "tstamp")) else "no"
 
 
-def _livebench_samples(record: LogRecord, run: Run, _: int) -> Iterator[Sample]:
-    yield Sample(
-        run=run,
-        # The identifier is a hash of the question.
-        item=run.item(record.name("question_id")),
-        scores={"score": number(record.row.get("score"))},
-        place=record.place,
-        fields=record.named("category", "subtask"),
-    )
-
-
 LIVEBENCH = RecordLog(
     name="livebench",
     title="LiveBench",
     expected="a judgment of LiveBench",
     recognises=_is_livebench,
-    samples=_livebench_samples,
+    samples=lambda record, run, _: [
+        Sample(
+            run=run,
+            # The identifier is a hash of the question.
+            item=run.item(record.name("question_id")),
+            scores={"score": number(record.row.get("score"))},
+            place=record.place,
+            fields=record.named("category", "subtask"),
+        )
+    ],
     task="task",
 )
 
@@ -75,11 +73,6 @@ def _refuse_pairs(record: LogRecord) -> None:
         )
 
 
-def _said_by_mt_bench(record: LogRecord) -> dict[str, tuple[str, str]]:
-    judge = _mt_judge(record.row) or ""
-    return {"judge": (judge, judge)}
-
-
 def _mt_bench_samples(record: LogRecord, run: Run, _: int) -> Iterator[Sample]:
     question, turn = record.name("question_id"), record.name("turn")
     score = number(record.row.get("score"))
@@ -102,7 +95,7 @@ MT_BENCH = RecordLog(
     samples=_mt_bench_samples,
     check=_refuse_pairs,
     answer=lambda row: row.get("user_prompt"),
-    said=_said_by_mt_bench,
+    said=lambda record: {"judge": _mt_judge(record.row) or ""},
     protocol=lambda said: {"judge": joined(said["judge"])},
     usual_blocks="question.id",
 )
@@ -119,11 +112,6 @@ def _is_alpaca_eval(glimpse: Glimpse) -> Recognition:
         return "samples"
     answered = glimpse.has("instruction", "output", "generator")
     return "beside" if answered and holds_no_score(glimpse, "index", "time_per_example", "price_per_example") else "no"
-
-
-def _said_by_alpaca_eval(record: LogRecord) -> dict[str, tuple[str, str]]:
-    reference, judge = record.name("generator_1"), text(record.row.get("annotator")) or ""
-    return {"reference": (reference, reference), "annotator": (judge, judge)}
 
 
 def _alpaca_item(row: Row) -> str:
@@ -173,7 +161,10 @@ ALPACA_EVAL = RecordLog(
     model="generator_2",
     when=None,
     answer=lambda row: row.get("output_2"),
-    said=_said_by_alpaca_eval,
+    said=lambda record: {
+        "reference": record.name("generator_1"),
+        "annotator": text(record.row.get("annotator")) or "",
+    },
     protocol=lambda said: {"reference": joined(said["reference"]), "judge": joined(said["annotator"]) or None},
     group=_alpaca_group,
     usual_metric="win",
@@ -211,10 +202,9 @@ def _arena_answer(row: Row) -> str | None:
     return None if shown is None else digest(shown)
 
 
-def _said_by_arena_hard(record: LogRecord) -> dict[str, tuple[str, str]]:
+def _said_by_arena_hard(record: LogRecord) -> dict[str, Said]:
     said = record.named("judge", "category", "baseline")
-    judge = said.get("judge", "")
-    return {"judge": (judge, judge), "baseline": (said.get("category", ""), said.get("baseline", ""))}
+    return {"judge": said.get("judge", ""), "baseline": (said.get("category", ""), said.get("baseline", ""))}
 
 
 def _arena_protocol(said: Mapping[str, Mapping[str, str]]) -> dict[str, str | None]:

@@ -198,7 +198,9 @@ def _old_samples(path: str, run: Run) -> Iterator[Sample]:
         scores = numbers(mapping(row["metrics"]))
         position = next((at for at, copy in enumerate(copies) if _are_apart(copy.scores, scores)), len(copies))
         if position < len(copies):
-            copies[position] = replace(copies[position], scores=_joined(copies[position].scores, scores))
+            before = copies[position].scores
+            more = {name: value for name, value in scores.items() if before.get(name) is None}
+            copies[position] = replace(copies[position], scores={**before, **more})
             continue
         sample = Sample(
             run=run,
@@ -216,10 +218,6 @@ def _old_samples(path: str, run: Run) -> Iterator[Sample]:
 
 def _are_apart(one: Mapping[str, Value], other: Mapping[str, Value]) -> bool:
     return not any(one.get(name) is not None and value is not None for name, value in other.items())
-
-
-def _joined(one: Mapping[str, Value], other: Mapping[str, Value]) -> dict[str, Value]:
-    return {**one, **{name: value for name, value in other.items() if one.get(name) is None}}
 
 
 def _samples(path: str, run: Run) -> Iterator[Sample]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bbedge.errors import FormatError
+from bbedge.readers.assemble.grid import grouped
 from bbedge.readers.choices import ErrorKind
 from bbedge.readers.json_files import document_beside
 from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Tool, Value
@@ -143,9 +144,7 @@ def _open_every_eval_ever(path: str) -> Log:
     stem = Path(path).name.removesuffix(".gz").removesuffix(".jsonl").removesuffix("_samples")
     said, beside = document_beside(Path(path).parent / f"{stem}.json")
     records = Records(path=path, expected="a row of Every Eval Ever")
-    ways: dict[_EeeKey, list[str]] = {}
-    for record in records:
-        ways.setdefault(_eee_key(record), []).append(text(record.row.get("evaluation_result_id")) or "")
+    ways = grouped((_eee_key(record), text(record.row.get("evaluation_result_id")) or "") for record in records)
     stated = mapping(said.get("detailed_evaluation_results")).get("total_rows")
     check_count(sum(map(len, ways.values())), stated, place=place, what="rows")
     results = [each for each in array(said.get("evaluation_results")) if isinstance(each, dict)]

@@ -235,7 +235,11 @@ def _open_evalscope(path: str) -> Log:
     run = Run(
         model=text(report.get("model_name")) or (folder.name if of_reviews else None),
         task=task,
-        lower_is_better=frozenset(_lower_in_report(report)),
+        lower_is_better=frozenset(
+            name
+            for name, said in _report_metrics(report)
+            if mapping(said.get("semantics")).get("direction") == "lower_is_better"
+        ),
         fields={"report": {"dataset_name": report["dataset_name"]}} if "dataset_name" in report else {},
     )
 
@@ -349,12 +353,6 @@ def _report_metrics(report: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[st
                 yield text(identity.get("name")) or "", said
         elif name.startswith("mean_"):
             yield name.removeprefix("mean_"), said
-
-
-def _lower_in_report(report: Mapping[str, Any]) -> Iterator[str]:
-    for name, said in _report_metrics(report):
-        if mapping(said.get("semantics")).get("direction") == "lower_is_better":
-            yield name
 
 
 def _review_stated(

@@ -44,7 +44,20 @@ def _open_deepeval(path: str) -> Log:
         raise cases.lack("test cases in the file")
     seen.compare(cases.head.get("metricsScores"), path)
     run = _case_run(cases.head, seen)
-    return Log(runs=(run,), samples=lambda: (_case_sample(record, run) for record in cases))
+
+    def samples() -> Iterator[Sample]:
+        for record in cases:
+            metadata = mapping(record.row.get("metadata")) or mapping(record.row.get("additionalMetadata"))
+            yield Sample(
+                run=run,
+                item=_case_item(record),
+                # A metric with an error has no score, and the others of the test case have theirs.
+                scores={name: _case_score(metric) for name, metric in _case_metrics(record).items()},
+                place=record.place,
+                fields={"metadata": metadata},
+            )
+
+    return Log(runs=(run,), samples=samples)
 
 
 DEEPEVAL = Tool(name="deepeval", title="DeepEval", recognises=_is_deepeval, open=_open_deepeval)
@@ -66,17 +79,6 @@ def _case_run(header: Mapping[str, Any], seen: _SeenCases) -> Run:
         sampling=settings({str(name): value for name, value in used.items() if name != "model"}),
         lower_is_better=lower,
         fields={"hyperparameters": used},
-    )
-
-
-def _case_sample(record: LogRecord, run: Run) -> Sample:
-    return Sample(
-        run=run,
-        item=_case_item(record),
-        # A metric with an error has no score, and the others of the test case have theirs.
-        scores={name: _case_score(metric) for name, metric in _case_metrics(record).items()},
-        place=record.place,
-        fields={"metadata": mapping(record.row.get("metadata")) or mapping(record.row.get("additionalMetadata"))},
     )
 
 

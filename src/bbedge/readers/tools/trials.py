@@ -10,7 +10,7 @@ from typing import Any
 
 from bbedge.errors import FormatError
 from bbedge.readers.json_files import document_beside, parts_under
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Tool, Value
+from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Tool
 from bbedge.readers.logs.fields import digest, error_text, kind_of_error, mapping, number, numbers, settings, text
 from bbedge.readers.logs.record_log import LogRecord, Numbering, Records
 from bbedge.readers.logs.stated import check_count, compared_mean, stated_count, tallied, without_empty
@@ -211,7 +211,8 @@ def _is_verifiers(glimpse: Glimpse) -> Recognition:
         return "samples"
     if glimpse.has("prompt", "completion", "reward"):
         # The first versions call the example id, as other tables do too.
-        described = glimpse.has("id") and _is_metadata(_metadata_beside(glimpse.path))
+        beside = Path(glimpse.path).parent / _METADATA
+        described = glimpse.has("id") and beside.is_file() and _is_metadata(Glimpse.of(str(beside)))
         return "samples" if glimpse.has("example_id") or described else "no"
     return "beside" if _is_metadata(glimpse) else "no"
 
@@ -249,13 +250,8 @@ the log gives no times in the order of a hash of what the model wrote, which no 
 """
 
 
-def _is_metadata(glimpse: Glimpse | None) -> bool:
-    return glimpse is not None and glimpse.has("model", "rollouts_per_example") and _environment(glimpse.first) != ""
-
-
-def _metadata_beside(path: str) -> Glimpse | None:
-    beside = Path(path).parent / _METADATA
-    return Glimpse.of(str(beside)) if beside.is_file() else None
+def _is_metadata(glimpse: Glimpse) -> bool:
+    return glimpse.has("model", "rollouts_per_example") and _environment(glimpse.first) != ""
 
 
 def _environment(said: Mapping[str, Any]) -> str:
@@ -316,11 +312,14 @@ def _rollout_samples(records: Records, run: Run, rollouts: Numbering, metrics: S
     for record in records:
         row, name = record.row, _example(record)
         order = _rollout_order(row)
-        error = _rollout_error(row.get("error"))
+        found = mapping(row.get("metrics")) or {metric: row[metric] for metric in metrics if metric in row}
+        failed = mapping(row.get("error"))
+        said = text(failed.get("error_chain_repr")) or text(failed.get("error")) or "error"
+        error = error_text(row.get("error"), said)
         yield Sample(
             run=run,
             item=run.item(name),
-            scores=_rollout_scores(row, metrics),
+            scores={"reward": number(row["reward"]), **numbers(found)},
             place=record.place,
             repeat=str(rollouts.number(name, order) + taken[name, order]),
             error=error,
@@ -332,21 +331,11 @@ def _rollout_samples(records: Records, run: Run, rollouts: Numbering, metrics: S
         taken[name, order] += 1
 
 
-def _rollout_scores(row: Mapping[str, Any], metrics: Sequence[str]) -> dict[str, Value]:
-    found = mapping(row.get("metrics")) or {name: row[name] for name in metrics if name in row}
-    return {"reward": number(row["reward"]), **numbers(found)}
-
-
 def _asked_by_user(prompt: object) -> object:
     """What the user says; the instructions of the system may be what is compared."""
     if not isinstance(prompt, list):
         return prompt
     return [mapping(each).get("content") for each in prompt if mapping(each).get("role") == "user"]
-
-
-def _rollout_error(found: object) -> str | None:
-    said = mapping(found)
-    return error_text(found, text(said.get("error_chain_repr")) or text(said.get("error")) or "error")
 
 
 def _compared_rollouts(samples: Iterator[Sample], said: Mapping[str, Any], place: str) -> tuple[str, ...]:

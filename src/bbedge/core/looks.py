@@ -1,4 +1,7 @@
-"""Looks at the evidence, and what is kept of them: the counts of every look, the evidence of a bounded number."""
+"""Looks at the evidence, and what is kept of them: the counts of every look, the evidence of a bounded number.
+
+Looks inside the first pass are counted apart, with how far it has come.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.core.arrays import Array, to_numpy
+from bbedge.core.checkpoints import Checkpoint
+from bbedge.core.positions import PositionTrend
 
 Matrix = NDArray[np.float64]
 
@@ -134,3 +139,51 @@ class Recorder:
             values=np.round([look.log_e if look.log_w is None else look.log_w for look in kept], _DECIMALS),
             kind="log_e" if self._last.log_w is None else "log_w",
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartCount:
+    """One line of the history of looks inside the first pass."""
+
+    checkpoint: Checkpoint
+    """The checkpoint at which the look was taken."""
+    models: int
+    """Models that were running: those with scores up to this checkpoint that had not been stopped before it."""
+    edges: int
+    """Edges certified so far."""
+    resolved_pairs: int
+    """Pairs decided by these edges and the paths they form."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class EarlyRecord:
+    """What happened inside the first pass of a design with checkpoints."""
+
+    checkpoints: tuple[Checkpoint, ...]
+    """All checkpoints of the design, in their order."""
+    is_complete: bool
+    """Whether the first pass is complete."""
+    looks: tuple[PartCount, ...]
+    """The looks that were taken at checkpoints. A complete pass may come without any."""
+    first_certified: NDArray[np.int64]
+    """The number of the checkpoint at which each direction was first certified, row against column; 0 if at none."""
+
+    position: PositionTrend | None = None
+    """The strongest relation of scores to the place in the pass; ``None`` for few blocks, and of views."""
+
+    @property
+    def last(self) -> Checkpoint | None:
+        """The checkpoint that the first pass has come to; ``None`` before the first, and once the pass is complete."""
+        return None if self.is_complete or not self.looks else self.looks[-1].checkpoint
+
+    @property
+    def progress(self) -> float:
+        """The part of the blocks of the first pass that is in the evidence."""
+        if self.is_complete:
+            return 1.0
+        return 0.0 if self.last is None else self.last.fraction
+
+    def part_of(self, better: int, worse: int) -> Checkpoint | None:
+        """The checkpoint at which a direction was first certified; ``None`` if at none."""
+        number = int(self.first_certified[better, worse])
+        return self.checkpoints[number - 1] if number else None
