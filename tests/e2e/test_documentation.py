@@ -151,6 +151,7 @@ def test_the_pictures_of_the_page_and_the_badge_are_there_and_small():
     assert "certified #1-2 of 6" in (ROOT / "docs" / "badge.svg").read_text(encoding="ascii")
 
 
+@pytest.mark.nightly
 def test_the_commands_of_the_report_page_run(bbedge, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "scores.csv").write_bytes((ROOT / "demo" / "scores.csv").read_bytes())

@@ -80,6 +80,7 @@ def test_a_server_is_asked_for_a_part_of_the_pass(server, tmp_path):
     assert "Answered  best: the best is strong" in shown.stdout
 
 
+@pytest.mark.nightly
 def test_a_harness_gets_the_items_up_to_the_next_checkpoint(bbedge, tmp_path):
     study = command_study(tmp_path, f'"{SERVERS / "harness.py"}", "{{model}}", "{{seed}}", "{{items}}", "{{out}}"')
     done = bbedge("evaluate", study, "--json")

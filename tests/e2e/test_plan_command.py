@@ -105,6 +105,7 @@ def test_a_gate_is_planned_from_a_pilot(bbedge, policy, tmp_path):
     assert 0.0 < json.loads((tmp_path / "plan.json").read_text())["claims"][0]["noise"] < 0.125
 
 
+@pytest.mark.nightly
 def test_views_are_planned_from_a_pilot_only(bbedge, policy, tmp_path):
     rows = [
         f"{model},q{item},{run},{'math' if item % 2 else 'code'},{(7 * item + run * len(model)) % 3 % 2}"
@@ -136,6 +137,7 @@ def test_a_policy_in_other_units_is_planned_with_its_score_range(bbedge, policy)
     assert json.loads(shown.out)["claims"][0]["runs"] == json.loads(plain.out)["claims"][0]["runs"]
 
 
+@pytest.mark.nightly
 def test_a_ledger_is_planned_at_the_level_of_its_first_use(bbedge, policy):
     alone = json.loads(bbedge("plan", "--policy", policy(), "--items", "500", "--json", "-").out)
     shared = bbedge("plan", "--policy", policy('spending = "ledger"\n'), "--items", "500", "--json", "-")

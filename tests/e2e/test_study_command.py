@@ -12,8 +12,8 @@ import pytest
 
 from bbedge.study.experiments import STUDIES
 
-QUICK = ("same-model", "gates")
-"""One study of leaderboards and one of gates."""
+QUICK = ("same-model",)
+"""One study of leaderboards; the others run at night."""
 
 
 @pytest.mark.parametrize(
@@ -85,6 +85,7 @@ def test_real_runs_can_be_brought_to_the_same_model_study(bbedge, tmp_path):
     assert "--data runs.csv" in (tmp_path / "out/same-model/README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.nightly
 def test_the_curves_of_a_study_are_drawn_for_a_paper(bbedge, tmp_path):
     folder = Path(__file__).parents[2] / "studies" / "more-rivals"
     assert bbedge("figure", "power", folder, tmp_path / "x.pdf", tmp_path / "x.png").code == 0

@@ -78,6 +78,7 @@ def check(suite):
 
 @settings(max_examples=8, deadline=None, derandomize=True)
 @given(suites())
+@pytest.mark.nightly
 def test_a_board_is_what_certify_makes_of_the_same_scores(suite):
     check(suite)
 

@@ -276,6 +276,7 @@ def test_without_saved_evidence_a_board_is_the_same(tmp_path):
     assert [again.certificate(epoch).to_json() for epoch in (1, 2)] == expected
 
 
+@pytest.mark.nightly
 def test_every_prefix_of_the_ledger_is_a_board(tmp_path):
     """A crash between two events leaves the events before it, from which everything is computed again."""
     board = life(tmp_path / "board.db")
@@ -434,6 +435,7 @@ def test_items_may_come_inside_the_pass_whose_certificates_stand(tmp_path):
     assert len(board.next_items) == 7
 
 
+@pytest.mark.nightly
 def test_checkpoints_that_were_passed_by_are_part_of_the_complete_pass(tmp_path):
     panel, found = drawn(1), []
     for looks in range(4):

@@ -344,6 +344,7 @@ def test_a_design_that_does_not_fit_is_a_difference():
     assert "does not fit these scores: a pilot of 2 replicates" in result.summary
 
 
+@pytest.mark.nightly
 def test_very_many_models_are_compared_without_their_pairs():
     rng = np.random.default_rng(1)
     values = (rng.random((1, 502, 30)) < np.linspace(0.9, 0.1, 502)[None, :, None]).astype(float)

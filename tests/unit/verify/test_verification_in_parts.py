@@ -215,6 +215,7 @@ def values_of(name):
 
 
 @pytest.mark.parametrize("name", ["at the last checkpoint", "a model was stopped, complete"])
+@pytest.mark.nightly
 def test_a_changed_value_is_found(name):
     content, scores, every = values_of(name)
     rng = np.random.default_rng(1)
