@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from bbedge.board.admit import admit, changed_stages, create, follow, registration
 from bbedge.board.design import IncompleteRule
-from bbedge.board.incoming import given_replicate, proposed_model, proposed_part, proposed_replicate
+from bbedge.board.incoming import known_replicate, proposed_model, proposed_part, proposed_replicate
 from bbedge.board.stage import Stage
 from bbedge.board.state import BoardState
 from bbedge.board.stored_scores import StoredScores, StoredVector
@@ -162,11 +162,11 @@ class Change:
         events: list[BoardEvent] = []
         already: dict[int, int] = {}
         for index in range(len(scores.replicates)):
-            given = given_replicate(scores, index, state, self.scores, whole_runs=whole_runs)
-            if given.position is not None:
-                already[index] = given.position + 1
+            position = known_replicate(scores, index, state, self.scores)
+            if position is not None:
+                already[index] = position + 1
                 continue
-            event, vectors = proposed_replicate(scores, given, state, rule, whole_runs=whole_runs)
+            event, vectors = proposed_replicate(scores, index, state, self.scores, rule, whole_runs=whole_runs)
             events.append(self.append(event, {event.place: vectors}))
         if rule == "refuse" and len(events) > 1:
             # Replicates that come together may show more than one after the other.

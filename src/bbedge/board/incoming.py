@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,51 +31,41 @@ from bbedge.text import counted, listed, quoted
 _MOST_NAMED = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
-    """A replicate that was given: new, or one that is on the board."""
+def known_replicate(scores: Scores, index: int, state: BoardState, stored: StoredScores) -> int | None:
+    """The position of the stored replicate that one of these is, pilots first, from 0; ``None`` if it is the next one.
 
-    position: int | None
-    """Its position among the stored replicates, pilots first, from 0; ``None`` if it is the next one."""
-    panel: Panel
-    """Its scores by model."""
-    runs: tuple[str, ...]
-    """The identities of its runs."""
-
-
-def given_replicate(scores: Scores, index: int, state: BoardState, stored: StoredScores, *, whole_runs: bool) -> Given:
-    """One replicate of these scores; what contradicts the board is refused.
-
-    With ``whole_runs`` a new replicate may lack active models altogether, if the design counts missing scores.
+    What contradicts the board is refused.
     """
     epoch, panel = state.epoch, _arranged(scores, scores.values[index], state)
     check_known(state, panel)
-    runs = scores.runs[index] if scores.runs else ()
+    runs = set(scores.runs[index] if scores.runs else ())
     number = _stated_number(scores.replicates[index]) if scores.numbered else None
-    position = _known_position(state, set(runs), number)
-    if position is None:
-        panel = _without_stopped(panel, state, stored.seen(epoch))
-        panel = _completed(panel, state.active, state, whole_runs=whole_runs and bool(panel))
-        return Given(position=None, panel=panel, runs=runs)
-    panel = _completed(panel, (), state, whole_runs=True)
-    before = stored.panel(epoch, epoch.place_at(position))
-    if state.design.incomplete == "worst-case":
-        _check_final(before, panel, epoch.items, position + 1)
-    _check_same(state, position, before, panel, set(runs), is_stated=number is not None)
-    return Given(position=position, panel=panel, runs=runs)
+    position = _known_position(state, runs, number)
+    if position is not None:
+        panel = _completed(panel, (), state, whole_runs=True)
+        before = stored.panel(epoch, epoch.place_at(position))
+        if state.design.incomplete == "worst-case":
+            _check_final(before, panel, epoch.items, position + 1)
+        _check_same(state, position, before, panel, runs, is_stated=number is not None)
+    return position
 
 
 def proposed_replicate(
-    scores: Scores, given: Given, state: BoardState, rule: Copies, *, whole_runs: bool
+    scores: Scores, index: int, state: BoardState, stored: StoredScores, rule: Copies, *, whole_runs: bool
 ) -> tuple[PilotAdded | ReplicateAdded, dict[str, StoredVector]]:
-    """The event of a new replicate, and its scores."""
-    vectors = {model: StoredVector.of(row) for model, row in given.panel.items()}
+    """The event of a new replicate, and its scores.
+
+    With ``whole_runs`` it may lack active models altogether, if the design counts missing scores.
+    """
+    panel = _without_stopped(_arranged(scores, scores.values[index], state), state, stored.seen(state.epoch))
+    panel = _completed(panel, state.active, state, whole_runs=whole_runs and bool(panel))
+    vectors = {model: StoredVector.of(row) for model, row in panel.items()}
     said: dict[str, Any] = {
         "epoch": state.epoch.number,
         "named": scores.numbered or any(scores.runs),
         "whole_runs": whole_runs,
         "vectors": _checksums(vectors),
-        "runs": tuple(sorted(set(given.runs))),
+        "runs": tuple(sorted(set(scores.runs[index] if scores.runs else ()))),
         "copy_rule": rule,
         "files": scores.files,
         "notes": scores.notes,

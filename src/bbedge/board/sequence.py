@@ -130,8 +130,11 @@ def _check_ended(state: BoardState, event: AttemptEnded) -> None:
         raise BoardError(f"{which} cannot end: it has not begun")
     if attempts[event.attempt - 1] is not None:
         raise BoardError(f"{which} cannot end again: {_became(event.attempt, attempts[event.attempt - 1])}")
-    if event.outcome == "finished" and event.replicate > len(state.epoch.known):
+    is_added = event.replicate <= len(state.epoch.known)
+    if event.outcome == "finished" and not is_added:
         raise BoardError(f"{which} is not finished: its scores are not on the board; add them first")
+    if event.outcome == "abandoned" and is_added:
+        raise BoardError(f"{which} is not abandoned: scores of the replicate are on the board")
 
 
 def _became(attempt: int, outcome: str | None) -> str:

@@ -106,11 +106,6 @@ def _scores(content: bytes, count: int) -> NDArray[np.float64]:
     raise ValueError("unknown packing")
 
 
-def count_missing(data: bytes, count: int) -> int:
-    """How many of ``count`` packed scores are missing."""
-    return int(np.isnan(unpack(data, count)).sum()) if data[:1] == _GAPS else 0
-
-
 def missing_checksum(count: int) -> str:
     """The checksum of ``count`` scores that are all missing."""
     return checksum(pack(np.full(count, np.nan)))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from bbedge.board import Board, BoardDesign
+from bbedge.core.leaderboard import Certifier
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError
 from bbedge.ledger.archive import export_lines, import_lines
@@ -160,3 +163,34 @@ def test_an_untouched_archive_is_the_same_again(repeated, tmp_path):
     copied = Board.open(tmp_path / "copy.db")
     assert copied.head == repeated.head
     assert list(export_lines(copied.store)) == list(export_lines(repeated.store))
+
+
+@pytest.mark.parametrize(("change", "is_accepted"), [(1e-12, True), (-1e-12, True), (1e-7, False)])
+def test_evidence_may_differ_by_rounding_between_machines(tmp_path, change, is_accepted):
+    board = board_at(tmp_path)
+    for seed in range(4):
+        board.add(one_run(seed))
+    forged = forging.parsed(board)
+    edges = [edge for row in forged.rows[1:] for edge in row["content"]["certified"]]
+    assert edges
+    for edge in edges:
+        edge["log_e"] *= 1.0 + change
+    if is_accepted:
+        import_lines(forged.lines(), tmp_path / "copy.db", source="archive", verify=verify_session)
+    else:
+        assert ".log_e is" in refused(forged, tmp_path)
+
+
+def test_an_edge_at_its_threshold_may_differ_by_rounding(tmp_path, monkeypatch):
+    """Other current edges are accepted where evidence and threshold are the same number but for rounding."""
+    board = board_at(tmp_path, method="bb-edge")
+    board.add(one_run(1))
+    forged = forging.parsed(board)
+    current = forged.rows[1]["content"]["current"]
+    current["0"] = "QAA=" if current["0"] != "QAA=" else "IAA="
+    assert "its current.0 is" in refused(forged, tmp_path)
+    honest = Certifier.leaderboard
+    monkeypatch.setattr(
+        Certifier, "leaderboard", lambda self: replace(honest(self), log_thresholds=honest(self).log_e * (1 + 1e-12))
+    )
+    import_lines(forged.lines(), tmp_path / "copy.db", source="archive", verify=verify_session)

@@ -117,3 +117,11 @@ def test_removing_an_attempt_from_an_archive_is_noticed(board, gone, tmp_path):
     del forged.rows[gone]
     with pytest.raises(BbedgeError):
         import_lines(forged.lines(), tmp_path / "copy.db", source="archive", verify=verify_session)
+
+
+def test_an_attempt_whose_scores_are_on_the_board_was_finished(board):
+    begin(board, 1, 1)
+    board.add(runs(np.random.default_rng(0), "abc"))
+    with pytest.raises(BoardError, match="is not abandoned: scores of the replicate are on the board"):
+        board.end_attempt(1, 1, "abandoned")
+    board.end_attempt(1, 1, "finished")
