@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bbedge.board import Board
-from bbedge.board.replay import stored_panel
+from bbedge.board.stored_scores import StoredScores
 
 HERE = Path(__file__).parent
 RUN = HERE / "run"
@@ -57,7 +57,7 @@ def write_scores(board_file: Path, out: Path) -> None:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(["model", "item", "block", "replicate", "score"])
         for replicate in range(1, epoch.replicates + 1):
-            panel = stored_panel(session, board.state, replicate)
+            panel = StoredScores(session).panel(epoch, replicate)
             for model in epoch.models:
                 for item, block, score in zip(epoch.items, epoch.blocks, panel[model], strict=True):
                     rows.writerow([model, item, block, replicate, f"{score:g}"])
