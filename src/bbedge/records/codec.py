@@ -152,7 +152,7 @@ def convert(
         raise error(f"{source}: {_problem(str(problem), values, kind)}") from problem
     except UnicodeEncodeError as problem:
         raise error(f"{source}: a key or a choice has an unpaired surrogate") from problem
-    except OverflowError as problem:  # of old versions of msgspec, which do not say where
+    except (OverflowError, SystemError) as problem:  # of old versions of msgspec, which do not say where
         raise error(f"{source}: a number is not finite") from problem
 
 
