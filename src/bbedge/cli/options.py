@@ -9,14 +9,17 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import update_wrapper
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_type_hints
+from types import GenericAlias, NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import typer
+from msgspec import Meta, Struct, structs
 
 from bbedge.cli.output import spinner
 from bbedge.errors import Argument, DomainError
 from bbedge.readers import Choices, LimitError, Limits
 from bbedge.readers.limits import size_words
+from bbedge.records.codec import record_from_arguments
 from bbedge.text import quoted
 
 if TYPE_CHECKING:
@@ -56,9 +59,10 @@ class Without:
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with an option for every field of its parameters that are groups, which are dataclasses.
+    """The command with an option for every field of its parameters that are groups, which are records.
 
-    Typer reads the signature, so that the options of a group come where the command has the group.
+    Typer reads the signature, so that the options of a group come where the command has the group. What help says of a
+    field is its :func:`~bbedge.records.values.option`; a value outside its bounds is refused by the name of the option.
     """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, tuple[type, list[str]]] = {}
@@ -66,26 +70,74 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     for parameter in signature(command).parameters.values():
         hint = hints[parameter.name]
         group = getattr(hint, "__origin__", hint)
-        if not (isinstance(group, type) and is_dataclass(group)):
+        if not (isinstance(group, type) and (is_dataclass(group) or issubclass(group, Struct))):
             parameters.append(parameter.replace(annotation=hint, kind=Parameter.KEYWORD_ONLY))
             continue
         left_out = {name for each in getattr(hint, "__metadata__", ()) for name in each.names}
-        options = [field for field in fields(group) if field.name not in left_out]
-        types = get_type_hints(group, include_extras=True)
-        groups[parameter.name] = group, [field.name for field in options]
-        parameters += [
-            Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=types[field.name])
-            for field in options
-        ]
+        options = [each for each in _group_parameters(group) if each.name not in left_out]
+        groups[parameter.name] = group, [each.name for each in options]
+        parameters += options
 
-    def run(**given: object) -> None:
-        made = {name: group(**{key: given.pop(key) for key in keys}) for name, (group, keys) in groups.items()}
+    def run(**given: Any) -> None:  # noqa: ANN401 - as many types as options
+        made = {name: _made(group, {key: given.pop(key) for key in keys}) for name, (group, keys) in groups.items()}
         command(**given, **made)
 
     update_wrapper(run, command)
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     vars(run)["__signature__"] = Signature(parameters)
     return run
+
+
+def _group_parameters(group: Any) -> list[Parameter]:  # noqa: ANN401 - the class of a record or a dataclass
+    """The parameters that Typer makes options from, one for each field of a group."""
+    if issubclass(group, Struct):
+        return [_field_parameter(field) for field in structs.fields(group)]
+    types = get_type_hints(group, include_extras=True)
+    return [
+        Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=types[field.name])
+        for field in fields(group)
+    ]
+
+
+def _field_parameter(field: structs.FieldInfo) -> Parameter:
+    metas = [each for each in field.type.__metadata__ if isinstance(each, Meta)]
+    extra = {key: value for meta in metas for key, value in (meta.extra or {}).items()}
+    default = None if field.default == () else field.default
+    kind = _option_type(field.type)
+    told = typer.Option(
+        *extra.get("option", f"--{field.name.replace('_', '-')}").split(),
+        metavar=extra.get("metavar"),
+        help=metas[-1].description,
+        show_default=extra.get("default", default is not None),
+        rich_help_panel=extra.get("panel"),
+    )
+    return Parameter(field.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, told])
+
+
+def _option_type(kind: Any) -> Any:  # noqa: ANN401 - a type, or what typing has for one
+    """The type of a field as Typer knows it: without bounds, and with a list where an option may be repeated."""
+    inner, made_from = get_args(kind), get_origin(kind)
+    if made_from is Annotated:
+        return _option_type(inner[0])
+    if made_from in (Union, UnionType):
+        (some,) = (each for each in inner if each is not NoneType)
+        return _option_type(some) | None
+    if made_from is tuple and inner[1:] == (...,):
+        return GenericAlias(list, (_option_type(inner[0]),)) | None
+    if made_from is tuple:
+        return GenericAlias(tuple, tuple(map(_option_type, inner)))
+    return kind
+
+
+def _made(group: type, given: dict[str, Any]) -> Any:  # noqa: ANN401 - a group
+    """The group with the options that were given, or with their defaults."""
+    if not issubclass(group, Struct):
+        return group(**given)
+    fields = {field.name: field for field in structs.fields(group)}
+    repeated = {name for name, field in fields.items() if field.default == ()}
+    return record_from_arguments(
+        group, {name: () if value is None and name in repeated else value for name, value in given.items()}
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -383,12 +435,15 @@ def option_words(argument: Argument) -> list[str]:
         return [option]
     if isinstance(value, Mapping):
         value = tuple(f"{role}={_range_words(column)}" for role, column in value.items())
-    values = [str(each) for each in value] if isinstance(value, tuple) else [str(value)]
+    values = [_word(each) for each in value] if isinstance(value, tuple) else [_word(value)]
     return [word for each in values for word in (option, each)] if name in _NAMES else [option, *values]
 
 
 def _range_words(value: object) -> str:
     """A range as the command line writes it, WORST:BEST; anything else as it is."""
-    if not isinstance(value, tuple):
-        return str(value)
-    return ":".join(f"{end:g}" if isinstance(end, float) else str(end) for end in value)
+    return ":".join(map(_word, value)) if isinstance(value, tuple) else str(value)
+
+
+def _word(value: object) -> str:
+    """A value as people write it: 2 for 2.0."""
+    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)

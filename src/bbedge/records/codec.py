@@ -12,12 +12,13 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from numbers import Integral, Real
 from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import inspect
 
-from bbedge.errors import BbedgeError, FormatError
+from bbedge.errors import Argument, BbedgeError, DomainError, FormatError
 from bbedge.records.values import LARGEST_STORED, NOT_BLANK
 from bbedge.text import did_you_mean, listed, quoted, shown
 
@@ -156,6 +157,36 @@ def convert(
         raise error(f"{source}: a number is not finite") from problem
 
 
+def record_from_arguments(kind: type[T], values: Mapping[str, Any]) -> T:
+    """Arguments of a call, or options of a command, as a record; a refusal names the argument and what it may be.
+
+    >>> from bbedge.records.values import Part
+    >>> record_from_arguments(msgspec.defstruct("Shares", [("margin_share", Part)]), {"margin_share": 2})
+    Traceback (most recent call last):
+    ...
+    bbedge.errors.DomainError: margin_share=2 is not allowed; choose a number of at least 0 and below 1
+    """
+    given = {name: _plain_number(value) for name, value in values.items()}
+    try:
+        return msgspec.convert(given, kind)
+    except msgspec.ValidationError as problem:
+        if isinstance(problem.__cause__, BbedgeError):  # a record said itself what is wrong
+            raise problem.__cause__ from None
+        steps = _steps(str(problem))
+        if not steps:
+            raise DomainError(_problem(str(problem), given, kind)) from problem
+        name = steps[0][0]
+        allowed = _noun(_kind(kind, steps[:1]))
+        raise DomainError(Argument(name, given[name]), f" is not allowed; choose {allowed}") from problem
+
+
+def _plain_number(value: object) -> object:
+    """A number of NumPy as one of Python."""
+    if isinstance(value, Real) and not isinstance(value, bool):
+        return int(value) if isinstance(value, Integral) else float(value)
+    return value
+
+
 _PLACE = re.compile(r"(?P<what>.*?)(?: - at (?:`key` in )?`\$(?P<path>.*)`)?", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(\w+)`")
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
@@ -184,7 +215,7 @@ def _problem(message: str, values: object, kind: type) -> str:
     what, path = (found["what"], found["path"] or "") if found else (message, "")
     if missing := _MISSING.fullmatch(what):
         return f"{quoted(missing[1])} is missing{_in(path)}"
-    steps = re.findall(r"\.(\w+)|(\[[^]]*\])", path)
+    steps = _steps(message)
     if unknown := _UNKNOWN.fullmatch(what):
         known = _keys(_bare(_kind(kind, steps)))
         near = did_you_mean(unknown[1], known) or f"; known are {', '.join(known)}"
@@ -197,6 +228,12 @@ def _problem(message: str, values: object, kind: type) -> str:
     called = f"{quoted(key or 'the whole')}{_given(values, steps)}"
     noun = "a finite number" if called.endswith((" = inf", " = -inf", " = nan")) else _noun(_kind(kind, steps))
     return f"{called} is not {noun}{_in(holder)}"
+
+
+def _steps(message: str) -> list[tuple[str, str]]:
+    """The keys and positions that lead to the place that a message of msgspec names."""
+    found = _PLACE.fullmatch(message)
+    return re.findall(r"\.(\w+)|(\[[^]]*\])", (found and found["path"]) or "")
 
 
 def _in(path: str) -> str:

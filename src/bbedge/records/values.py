@@ -68,6 +68,24 @@ MOST_SHARES = 100_000
 """The most claims that share an error budget equally."""
 
 
+def option(
+    description: str,
+    *,
+    metavar: str | None = None,
+    default: str | bool | None = None,
+    names: str | None = None,
+    panel: str | None = None,
+) -> Meta:
+    """What the command line says of a field of a record.
+
+    For instance ``alpha: Annotated[Level, option("Error level.")] = 0.05``. ``default`` is what help shows as the
+    default if that is not the field's own, False for nothing; ``names`` are those of the option, such as
+    ``"-v --verbose"``, if they do not follow from the field; ``panel`` is the part of help that lists it.
+    """
+    words = {"metavar": metavar, "default": default, "option": names, "panel": panel}
+    return Meta(description=description, extra={key: word for key, word in words.items() if word is not None})
+
+
 class Strict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A JSON object or a TOML table in which every key is known."""
 
