@@ -60,12 +60,12 @@ def rows(*, quick: bool = False) -> list[Row]:
         took = interleaved(
             {
                 "look": partial(_next_look, certifier, cycle(given)),
-                "products": products(kind, given[0], wide=made.stakes.is_wide),
+                "products": products(kind, given[0], wide=made.grid.is_wide),
                 "plain": lambda: v @ other.T,
             },
             times,
         )
-        count = 1 if kind == "bernstein" else 8 if made.stakes.is_wide else 4
+        count = 1 if kind == "bernstein" else 8 if made.grid.is_wide else 4
         which = "the product A @ A.T" if count == 1 else f"the {count} products of powers"
         found.append(
             Row(

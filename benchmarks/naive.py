@@ -36,7 +36,7 @@ class Naive:
         sizes = np.bincount(self._block).astype(np.float64)
         self._sizes, self._relative = sizes, sizes / sizes.max()
         self._kind, self._mu0 = design.evidence, (1.0 + design.tau) / 2.0
-        self._stakes, self._weights = np.array(design.stakes.values), np.array(design.stakes.weights)
+        self._stakes, self._weights = np.array(design.grid.values), np.array(design.grid.weights)
         self._first, self._second = first, second
         self._logs = np.zeros((len(first), len(self._stakes)))
         self._sums = np.zeros((len(first), len(labels)))

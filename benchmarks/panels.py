@@ -43,5 +43,6 @@ def design(
         method="bb-edge",
         evidence=kind,
         blocks=blocks or "item",
-        stakes=stakes or ("paper" if kind == "bernstein" else "design"),
+        stakes=None if stakes else "paper" if kind == "bernstein" else "design",
+        grid=stakes,
     )

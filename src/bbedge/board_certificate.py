@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, cast
 
 import msgspec
 
@@ -19,12 +18,8 @@ from bbedge.core.looks import MOST_MODELS, Recorder
 from bbedge.records.certificate import Document
 from bbedge.records.design import (
     Attempts,
-    BoardCheckpoints,
-    BoardDesignRecord,
-    BoardHeadline,
     BoardRecord,
-    BoardViews,
-    Claim,
+    StageRecord,
 )
 from bbedge.records.events import ModelAdded, PartAdded, PilotAdded, ReplicateAdded
 from bbedge.records.notes import Note
@@ -125,7 +120,7 @@ def document(board: Board, leaderboard: Leaderboard, epoch: int, *, history: boo
 
 def _record(board: Board, epoch: int) -> BoardRecord:
     return BoardRecord(
-        design=_design_record(board),
+        design=board.design,
         design_hash=board.registration,
         head=board.head,
         events=len(board.events),
@@ -136,7 +131,7 @@ def _record(board: Board, epoch: int) -> BoardRecord:
         alpha_spent=board.state.spent,
         next_level=board.state.next_level(),
         claims=tuple(
-            Claim(
+            StageRecord(
                 claim=stage.claim,
                 epoch=each.number,
                 newcomer=stage.newcomer,
@@ -167,14 +162,6 @@ def attempts_note(attempts: Attempts) -> str:
         "abandoned, because the journal was missing or replaced, and started again. If scores were the reason, the "
         "guarantee does not hold."
     )
-
-
-def _design_record(board: Board) -> BoardDesignRecord:
-    content = dict(cast("dict[str, Any]", board.design.content))
-    for key, record in (("headline", BoardHeadline), ("views", BoardViews), ("checkpoints", BoardCheckpoints)):
-        if key in content:
-            content[key] = msgspec.convert(content[key], record)
-    return BoardDesignRecord(**content)
 
 
 def _with_history(board: Board, leaderboard: Leaderboard, epoch: int) -> Leaderboard:

@@ -233,7 +233,7 @@ def in_run_order(design, panel):
 
 def small(*fractions, **options):
     early = Checkpoints(order_seed=1, fractions=fractions)
-    return Design.make(["a", "b"], ["q1", "q2", "q3"], checkpoints=early, holm="direct", stakes=[1.5], **options)
+    return Design.make(["a", "b"], ["q1", "q2", "q3"], checkpoints=early, holm="direct", grid=[1.5], **options)
 
 
 def test_a_checkpoint_chosen_after_looking_has_more_than_one_on_average():

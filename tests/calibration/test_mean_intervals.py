@@ -10,13 +10,14 @@ from bbedge.core.bounds import MeanBounds
 from bbedge.core.design import Design
 from bbedge.core.evidence_set import EvidenceSet
 from bbedge.core.family import Levels
+from bbedge.records.options import Options
 from calibration.binomial_rule import breaks, fewest_that_break
 from calibration.repetitions import show
 
 pytestmark = pytest.mark.nightly
 
 SHARES = {"alpha": 0.1, "margin_share": 0.2, "mean_share": 0.5}
-LEVEL = Levels.of(0.1, margin_share=0.2, mean_share=0.5).means  # 0.05
+LEVEL = Levels.of(Options(alpha=0.1, margin_share=0.2, mean_share=0.5)).means  # 0.05
 BATCH = 200
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]

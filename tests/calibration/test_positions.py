@@ -5,12 +5,12 @@ import pytest
 from scipy.special import expit
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.design import CheckpointRule
 from bbedge.core.certifier import Certifier
 from bbedge.core.checkpoints import Checkpoints, pass_plan
 from bbedge.core.design import Design
 from bbedge.core.positions import POSITION_ALARM, pass_outcomes, position_trends, strongest
 from bbedge.core.scores import Scores
+from bbedge.records.design import CheckpointRule
 from calibration.binomial_rule import breaks
 from calibration.repetitions import show
 

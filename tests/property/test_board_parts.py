@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.design import CheckpointRule
 from bbedge.core.leaderboard import Certifier
 from bbedge.core.scores import Scores
+from bbedge.records.design import CheckpointRule
 
 MODELS = ("a", "b", "c")
 

@@ -1,11 +1,10 @@
 """What must hold of looks inside the first pass, whatever the scores."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from bbedge.core.certifier import Certifier
 from bbedge.core.checkpoints import Checkpoints, pass_plan
@@ -144,7 +143,7 @@ def test_evidence_only_grows_inside_the_pass_and_its_looks_do_not_change_its_end
 def test_complete_passes_pay_the_weight_of_the_checkpoints_at_most(case):
     items, panels, options = case
     design = Design.make(MODELS, items, **options)
-    plain = replace(design, checkpoints=None)
+    plain = structs.replace(design, checkpoints=None)
     one, other = Certifier(design), Certifier(plain)
     for panel in panels:
         one.update(panel)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, event, example, given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 import oracle
 from bbedge.core.design import Design
@@ -40,8 +41,8 @@ class Case:
             tau=self.design.tau,
             kind=self.design.evidence,
             prediction=self.design.prediction,
-            stakes=self.design.stakes.values,
-            weights=self.design.stakes.weights,
+            stakes=self.design.grid.values,
+            weights=self.design.grid.weights,
         )
 
     def evidence(self) -> Evidence:
@@ -116,12 +117,12 @@ def cases(
     wide = kind in ("sharp", "betting")
     widest = 0.95 / ((1 + tau) / 2) if wide else 0.95
     stake_rule = draw(st.sampled_from([rule for rule in stake_rules if wide or rule != "design"]))
-    stakes = stake_rule
+    stakes = {"stakes": stake_rule}
     if stake_rule in ("given", "few"):
         size = 2 if stake_rule == "few" else draw(st.integers(1, 6))
         values = draw(st.lists(st.floats(0.0, widest), min_size=size, max_size=size))
         parts = draw(st.lists(st.integers(1, 9), min_size=size, max_size=size))
-        stakes = given_stakes(tuple(values), tuple(part / sum(parts) for part in parts))
+        stakes = {"grid": given_stakes(tuple(values), tuple(part / sum(parts) for part in parts))}
     candidate = None
     if draw(st.sampled_from(families)) == "cross-set":
         candidate = draw(st.permutations(models))[: draw(st.integers(1, n_models - 1))]
@@ -133,7 +134,7 @@ def cases(
         tau=tau,
         evidence=kind,
         prediction=draw(st.sampled_from(rules)),
-        stakes=stakes,
+        **stakes,
         candidate=candidate,
         method="bb-edge",
     )
@@ -184,7 +185,7 @@ def test_log_e_is_never_above_the_exact_value_with_many_items(kind, n_blocks):
         names("i", 300),
         blocks=[str(m) for m in blocks],
         evidence=kind,
-        stakes=stakes,
+        grid=stakes,
         method="bb-edge",
     )
     case = Case(design=design, blocks=tuple(blocks.tolist()), panels=tuple(panels))
@@ -199,7 +200,7 @@ def test_log_e_is_never_above_the_exact_value_with_many_items(kind, n_blocks):
 def test_log_e_is_never_above_the_exact_value_for_any_single_stake(kind):
     # One block and one stake leave the least room for one rounding to hide another.
     for stake in np.linspace(1e-4, 1.9 if kind in ("sharp", "betting") else 0.95, 40):
-        design = Design.make(["a", "b"], ["q"], evidence=kind, stakes=[stake], method="bb-edge")
+        design = Design.make(["a", "b"], ["q"], evidence=kind, grid=[stake], method="bb-edge")
         panels = (np.array([[1.0], [0.0]]), np.array([[0.2], [0.9]]), np.array([[0.7], [0.1]]))
         case = Case(design=design, blocks=(0,), panels=panels)
         evidence = Evidence(design)
@@ -223,7 +224,7 @@ def test_more_block_sizes_than_stakes_take_the_form_per_stake(kind, tau, rule):
         tau=tau,
         evidence=kind,
         prediction=rule,
-        stakes=stakes,
+        grid=stakes,
         method="bb-edge",
     )
     rng = np.random.default_rng(8)
@@ -244,7 +245,7 @@ def test_the_random_designs_reach_every_branch():
     def collect(case):
         evidence = Evidence(case.design)
         seen.add((case.design.evidence, case.design.prediction))
-        seen.add((case.design.evidence, case.design.stakes.rule))
+        seen.add((case.design.evidence, case.design.stakes))
         seen.add("by stake" if by_stake(evidence) else "by size")
         seen.update(part.centre for part in evidence._mixture._parts)
         seen.add((case.design.family.kind, case.design.tau))
@@ -266,7 +267,7 @@ def test_the_random_designs_reach_every_branch():
 @examples(60)
 @given(cases(kinds=["bernstein"], stake_rules=("paper", "given"), max_replicates=6))
 def test_bernstein_is_below_sharp_is_below_betting_at_every_look(case):
-    chain = [Evidence(replace(case.design, evidence=kind)) for kind in ("bernstein", "sharp", "betting")]
+    chain = [Evidence(structs.replace(case.design, evidence=kind)) for kind in ("bernstein", "sharp", "betting")]
     for panel in case.panels:
         for evidence in chain:
             evidence.update(panel)
@@ -313,7 +314,7 @@ def test_relabelling_permutes_the_results_and_keeps_the_hash(case, data):
         tau=design.tau,
         evidence=design.evidence,
         prediction=design.prediction,
-        stakes=design.stakes if design.stakes.rule == "given" else design.stakes.rule,
+        **({"grid": design.grid} if design.stakes == "given" else {"stakes": design.stakes}),
         candidate=None if design.family.kind == "all" else list(reversed(design.family.candidate)),
         method="bb-edge",
     )
@@ -409,7 +410,7 @@ def test_identical_models_never_earn_evidence(case, data):
 @given(cases(kinds=["sharp", "betting", "bernstein"], stake_rules=("given",)))
 def test_both_directions_of_a_pair_never_earn_evidence_together(case):
     # For one stake and one set of predictions the two linear terms cancel (tau = 0) or sum below zero.
-    log_e = Evidence(replace(case.design, stakes=given_stakes(case.design.stakes.values[:1], (1.0,))))
+    log_e = Evidence(case.design.with_grid(given_stakes(case.design.grid.values[:1], (1.0,))))
     for panel in case.panels:
         log_e.update(panel)
     total = log_e.log_e() + log_e.log_e().T
@@ -497,7 +498,7 @@ def test_lower_bounds_rise_with_alpha(case):
     tested = case.design.tested
     previous = np.full(tested.shape, -np.inf)
     for alpha in (1e-6, 0.01, 0.05, 0.2, 0.9):
-        bounds = replace(case, design=replace(case.design, alpha=alpha)).evidence().lower_bounds()
+        bounds = replace(case, design=structs.replace(case.design, alpha=alpha)).evidence().lower_bounds()
         assert np.all(bounds[tested] >= previous[tested] - 1e-12)
         previous = bounds
 
@@ -533,11 +534,11 @@ def test_a_bound_above_tau_is_an_edge(case):
 @examples(40)
 @given(cases(max_replicates=4), st.integers(1, 3))
 def test_a_stake_of_weight_zero_changes_nothing(case, extra):
-    stakes = case.design.stakes
+    stakes = case.design.grid
     padded = given_stakes(
         stakes.values + (0.5,) * extra,
         stakes.weights + (0.0,) * extra,
     )
     assume(math.fsum(padded.weights) == pytest.approx(1.0, abs=1e-12))
-    other = replace(case, design=replace(case.design, stakes=padded))
+    other = replace(case, design=case.design.with_grid(padded))
     np.testing.assert_array_equal(other.evidence().log_e(), case.evidence().log_e())

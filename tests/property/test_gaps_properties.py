@@ -93,8 +93,8 @@ def test_evidence_never_exceeds_exact_arithmetic(kind, case):
         tau=design.tau,
         kind=kind,
         prediction=design.prediction,
-        stakes=design.stakes.values,
-        weights=design.stakes.weights,
+        stakes=design.grid.values,
+        weights=design.grid.weights,
     )
     for a, b in ((0, 1), (2, 0)):
         filled = holes.copy()

@@ -116,7 +116,12 @@ def test_weighted_evidence_never_exceeds_exact_arithmetic(kind, case):
     times = [round(4 * weight) for weight in weights]
     if not any(times):
         times = [1] * len(items)
-    design = make(items, blocks, [float(n) for n in times], **(options | {"evidence": kind, "stakes": [0.0, 0.3, 0.9]}))
+    design = make(
+        items,
+        blocks,
+        [float(n) for n in times],
+        **(options | {"evidence": kind, "stakes": None, "grid": [0.0, 0.3, 0.9]}),
+    )
     spread = np.repeat(np.arange(len(items)), times)
     labels = {}
     setting = oracle.Setting(
@@ -124,8 +129,8 @@ def test_weighted_evidence_never_exceeds_exact_arithmetic(kind, case):
         tau=design.tau,
         kind=kind,
         prediction=design.prediction,
-        stakes=design.stakes.values,
-        weights=design.stakes.weights,
+        stakes=design.grid.values,
+        weights=design.grid.weights,
     )
     log_e = numbers(design, panels)[0]
     for a, b in [(0, 1), (2, 0)]:

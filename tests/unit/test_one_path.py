@@ -4,14 +4,17 @@ import inspect
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Unpack, get_type_hints
+from types import NoneType, UnionType
+from typing import Annotated, Union, Unpack, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pytest
+from msgspec import UnsetType
 
 import bbedge as package
 from bbedge.core.design import Design
 from bbedge.core.scores import DesignOptions
+from bbedge.records.options import OptionArguments, Options
 from e2e.conftest import bbedge  # noqa: F401 - a fixture
 
 DEMO = Path(__file__).parents[2] / "demo" / "scores.csv"
@@ -114,12 +117,33 @@ def test_the_board_s_certificate_is_what_board_show_writes(bbedge, scores, tmp_p
 
 def test_options_are_those_of_a_design_with_their_types():
     design = inspect.signature(Design.make, eval_str=True).parameters
-    options = get_type_hints(DesignOptions)
-    assert options.keys() == design.keys() - {"models", "items", "score_range"}
-    for name, annotation in options.items():
+    shared = get_type_hints(OptionArguments)
+    own = {name: hint for name, hint in get_type_hints(DesignOptions).items() if name not in shared}
+    assert own.keys() == design.keys() - {"models", "items", "options"}
+    for name, annotation in own.items():
         assert annotation == design[name].annotation, name
+    assert design["options"].annotation == Unpack[OptionArguments]
     for function in (package.certify, package.certify_pilot_top_k, package.Scores.design):
         assert get_type_hints(function)["options"] == Unpack[DesignOptions]
+
+
+def without_bounds(kind):
+    """A type without its metadata; what is not set in a record is None as an argument."""
+    if get_origin(kind) is Annotated:
+        return without_bounds(get_args(kind)[0])
+    if get_origin(kind) in (Union, UnionType):
+        kinds = (without_bounds(each) for each in get_args(kind))
+        return Union[tuple(NoneType if each is UnsetType else each for each in kinds)]  # noqa: UP007 - made at run time
+    if get_origin(kind) is tuple:
+        return tuple[tuple(map(without_bounds, get_args(kind)))]
+    return kind
+
+
+def test_arguments_are_the_options_with_their_types():
+    fields = get_type_hints(Options, include_extras=True)
+    arguments = get_type_hints(OptionArguments)
+    assert list(arguments) == list(Options.__struct_fields__)
+    assert {name: without_bounds(fields[name]) for name in arguments} == arguments
 
 
 def test_every_option_reaches_the_design(scores):
@@ -129,7 +153,7 @@ def test_every_option_reaches_the_design(scores):
         "method": "bb-edge-x",
         "evidence": "sharp",
         "prediction": "two-way",
-        "stakes": [0.25, 0.5],
+        "grid": [0.25, 0.5],
         "blocks": "one",
         "candidate": ["three-shot"],
         "copies": "allow",

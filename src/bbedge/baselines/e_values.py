@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
+from msgspec import UNSET, structs
 from numpy.typing import NDArray
 from scipy.special import betaincc, gammaln, log_ndtr, logit
 
@@ -55,12 +55,14 @@ def edges_at_looks(design: Design, panels: Array, *, device: str | None = None) 
 
 
 def _with(design: Design, kind: EvidenceKind) -> Design:
-    return replace(
+    return structs.replace(
         design,
         method="bb-edge",
         evidence=kind,
-        stakes=paper_stakes(),
+        stakes="paper",
+        grid=paper_stakes(),
         margin_share=0.0,
+        mean_share=UNSET,
         holm="direct",
         planned=None,
     )
@@ -87,7 +89,7 @@ VARIANTS: dict[str, Callable[[Design], Design]] = {
     "BB-EDGE-betting": lambda design: _with(design, "betting"),
     "BB-EDGE-X": _extended,
     "BFH-e-Holm": lambda design: _with(design, "hoeffding"),
-    "CR-EDGE": lambda design: replace(_with(design, "bernstein"), blocks=("one",) * len(design.items)),
+    "CR-EDGE": lambda design: structs.replace(_with(design, "bernstein"), blocks=("one",) * len(design.items)),
 }
 """The methods here by name: each is the evidence of a design made from the one it is given."""
 

@@ -2,8 +2,8 @@
 
 from bbedge.board.board import Board
 from bbedge.board.change import Added
-from bbedge.board.design import BoardDesign, CheckpointRule
+from bbedge.board.design import BoardDesign
 from bbedge.board.stored_scores import NextRun
-from bbedge.board.views import Headline, Views
+from bbedge.records.design import CheckpointRule, Headline, Views
 
 __all__ = ["Added", "Board", "BoardDesign", "CheckpointRule", "Headline", "NextRun", "Views"]

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from bbedge.board.admit import admit, create, registration
 from bbedge.board.change import Added, Change, created, load, replay
-from bbedge.board.design import BoardDesign, IncompleteRule, drawn_seed
+from bbedge.board.design import BoardDesign, drawn_seed
 from bbedge.board.state import BoardState
 from bbedge.board.stored_scores import NextRun, StoredScores, resolved_if_means, scored_items
 from bbedge.board.views import Columns
@@ -24,6 +24,7 @@ from bbedge.errors import Argument, BoardError
 from bbedge.ledger.archive import export_file
 from bbedge.ledger.chain import LedgerEvent
 from bbedge.ledger.store import Store
+from bbedge.records.design import IncompleteRule
 from bbedge.records.events import (
     AbandonReason,
     AttemptBegun,
@@ -90,7 +91,7 @@ class Board:
         blocks are run. The board draws one unless it is given, and records it; a seed that is given must have been
         drawn at random once the items were known.
         """
-        seed = drawn_seed() if order_seed is None and design.checkpoints is not None else order_seed
+        seed = drawn_seed() if order_seed is None and design.checkpoints else order_seed
         proposed = Created(
             design=design.content,
             registration="",
@@ -308,7 +309,7 @@ class Board:
         ``columns`` and ``order_seed`` are as in :meth:`create`: an epoch has an order of its own. A new category is a
         new view of this epoch; the design's rule gives it a share.
         """
-        seed = drawn_seed() if order_seed is None and self.design.checkpoints is not None else order_seed
+        seed = drawn_seed() if order_seed is None and self.design.checkpoints else order_seed
         labels, kept = tuple(items if blocks is None else blocks), self.design.kept_columns(columns or {})
         with self._change() as change:
             epoch = change.state.epoch.number + 1

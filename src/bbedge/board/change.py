@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from bbedge.board.admit import admit, changed_stages, create, follow, registration
-from bbedge.board.design import IncompleteRule
 from bbedge.board.incoming import known_replicate, proposed_model, proposed_part, proposed_replicate
 from bbedge.board.stage import Stage
 from bbedge.board.state import BoardState
@@ -22,6 +21,7 @@ from bbedge.ledger.chain import LedgerEvent, checked
 from bbedge.ledger.store import Session, Vector
 from bbedge.ledger.vectors import digest
 from bbedge.records.codec import to_json
+from bbedge.records.design import IncompleteRule
 from bbedge.records.events import (
     AttemptBegun,
     AttemptEnded,

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from bbedge.board.admit import check_whole_runs
 from bbedge.board.copies import agree
-from bbedge.board.design import IncompleteRule
 from bbedge.board.sequence import check_known
 from bbedge.board.stage import Panel
 from bbedge.board.state import BoardState
 from bbedge.board.stored_scores import StoredScores, StoredVector
 from bbedge.core.scores import Scores
 from bbedge.errors import Argument, BoardError, Part
+from bbedge.records.design import IncompleteRule
 from bbedge.records.events import ModelAdded, PartAdded, PilotAdded, ReplicateAdded
 from bbedge.records.values import Copies
 from bbedge.text import counted, listed, quoted

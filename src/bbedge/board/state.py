@@ -125,7 +125,7 @@ class BoardState:
         columns: dict[str, tuple[str, ...]],
         order_seed: int | None,
     ) -> None:
-        if (order_seed is None) != (self.design.checkpoints is None):
+        if (order_seed is None) == bool(self.design.checkpoints):
             needed = "no checkpoints, and has no order" if order_seed is not None else "checkpoints, and needs an order"
             raise BoardError(
                 Argument("order_seed", order_seed), f": the design of the board has {needed} of its blocks"
@@ -182,7 +182,7 @@ class BoardState:
             newcomer=newcomer,
             design=design,
             certifier=Certifier(design),
-            has_parts=newcomer is None or self.design.checkpoints is None,
+            has_parts=newcomer is None or not self.design.checkpoints,
         )
 
     def follow(self, event: BoardEvent) -> None:
@@ -227,7 +227,7 @@ class BoardState:
         upcoming = self.epoch.next_checkpoint
         if upcoming is not None:
             return upcoming
-        if self.design.checkpoints is None:
+        if not self.design.checkpoints:
             raise BoardError("the design of this board has no checkpoints; add complete replicates")
         if self.in_pilot:
             raise BoardError("the pilot is not finished; its replicates are complete ones")

@@ -10,13 +10,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import msgspec
 from msgspec.structs import replace
 
 from bbedge.core.views import HEADLINE, category_weights, macro_weights
 from bbedge.errors import DesignError, DomainError
-from bbedge.records.values import Name, Strict
-from bbedge.text import listed, quoted
+from bbedge.records.design import Headline, Views
+from bbedge.text import quoted
 
 Columns = Mapping[str, Sequence[str]]
 """What is known of each item besides its block, by the name of the column."""
@@ -27,58 +26,13 @@ MOST_VIEWS = 1000
 _CLOSE = 1e-9  # shares whose sum is this near one are meant to add up to one
 
 
-class Headline(Strict, frozen=True, kw_only=True):
-    """The means that the main leaderboard compares: over all items, unless one of the columns is named."""
-
-    macro: Name | None = None
-    """The column of categories whose means have the same weight, however many items each has."""
-    weights: Name | None = None
-    """The column with the weight of each item, which also counts inside categories."""
-    share: float | None = None
-    """Its part of alpha, beside views; it also has what is meant for views that a version does not have."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that it needs."""
-        return tuple(name for name in (self.macro, self.weights) if name is not None)
-
-
-class Views(Strict, frozen=True, kw_only=True):
-    """Other means that are compared under the same alpha."""
-
-    column: Name | None = None
-    """The column of categories: every value of it is a view."""
-    weights: Mapping[str, Name] = msgspec.field(default_factory=dict)
-    """Views by name, each with the column that has the weight of each item in it."""
-    shares: Mapping[str, float] = msgspec.field(default_factory=dict)
-    """The part of alpha of single views; a version without such a view leaves it to the headline."""
-    others: float | None = None
-    """What all views without a share of their own have together, in equal parts."""
-
-    def __post_init__(self) -> None:
-        if self.column is None and not self.weights:
-            raise DesignError("views need a column, whose values they are, or weights, a column for each of them")
-        for name, share in self.shares.items():
-            if name == HEADLINE:
-                raise DesignError(f"{HEADLINE} is no view among others; state its share with the headline")
-            if self.column is None and name not in self.weights:
-                raise DesignError(f"there is no view {quoted(name)} to have a share; there is {listed(self.weights)}")
-            if not 0.0 < share < 1.0:
-                raise DomainError(f"a share of {share} for {quoted(name)} is not allowed; choose 0 < share < 1")
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that they need."""
-        return (*(() if self.column is None else (self.column,)), *self.weights.values())
-
-
 def shared_out(headline: Headline, views: Views | None) -> tuple[Headline, Views | None]:
     """The same, with every part of alpha stated.
 
     Of what the shares of single views leave, the headline has one half and the other views the other half, unless one
     of both is stated: then the other has the rest.
     """
-    if views is None:
+    if not views:
         if headline.share is not None:
             raise DesignError("a share of the headline has no meaning without views; leave it out")
         return headline, None
@@ -121,7 +75,7 @@ def compared(headline: Headline, views: Views | None, items: Sequence[str], colu
     own = (1.0,) * len(items) if headline.weights is None else weights_of(headline.weights, items, columns)
     means = own if headline.macro is None else macro_weights(columns[headline.macro], own)
     weights = means if len(set(means)) > 1 else None
-    if views is None:
+    if not views:
         return Compared(weights=weights)
     found = {} if views.column is None else _categories(views.column, columns[views.column], own)
     for name, column in views.weights.items():

@@ -42,6 +42,7 @@ from bbedge.records.certificate import (
 from bbedge.records.codec import FILE_VERSION, check_file_version, convert
 from bbedge.records.design import Blocks, BoardRecord, DesignRecord, Pilot, Weights
 from bbedge.records.notes import Note
+from bbedge.records.options import Options
 from bbedge.records.values import Pair, Record
 
 MOST_MODELS = 500
@@ -128,8 +129,8 @@ def _view(leaderboard: Leaderboard, conclusions: Mapping[str, Any]) -> ViewRecor
         share=design.share,
         weights=_weights(design),
         blocks=_blocks(design),
-        stake_values=tuple(design.stakes.values),
-        stake_weights=tuple(design.stakes.weights),
+        stake_values=design.grid.values,
+        stake_weights=design.grid.weights,
         **conclusions,
     )
 
@@ -259,26 +260,15 @@ def _blocks(design: Design) -> Blocks:
 
 def _design(design: Design, identity: str) -> DesignRecord:
     return DesignRecord(
-        alpha=design.alpha,
-        tau=design.tau,
-        method=design.method,
-        evidence=design.evidence,
-        prediction=design.prediction,
-        stakes=design.stakes.rule,
-        stake_values=tuple(design.stakes.values),
-        stake_weights=tuple(design.stakes.weights),
+        **{name: getattr(design, name) for name in Options.__struct_fields__},
+        stake_values=design.grid.values,
+        stake_weights=design.grid.weights,
         family=design.family.kind,
         directions=design.n_directions,
-        score_range=design.score_range,
-        copies=design.copies,
-        margin_share=design.margin_share,
-        mean_share=design.mean_share or msgspec.UNSET,
-        holm=design.holm,
-        planned=design.planned,
         share=msgspec.UNSET if design.share == 1.0 else design.share,
         weights=msgspec.UNSET if design.weights is None else _weights(design),
         gaps=msgspec.UNSET if design.gaps == "refuse" else design.gaps,
-        checkpoints=msgspec.UNSET if design.checkpoints is None else passes.checkpoints(design.checkpoints),
+        checkpoints=design.checkpoints or msgspec.UNSET,
         hash=identity,
         blocks=_blocks(design),
     )

@@ -26,7 +26,7 @@ from bbedge.core.eholm import log_threshold, weighted_log_thresholds
 from bbedge.core.graph import Graph, Ranks
 from bbedge.core.positions import POSITION_ALARM
 from bbedge.records.certificate import Document, Edge, LookRecord, Matrix, Model, PartRecord
-from bbedge.records.design import Claim
+from bbedge.records.design import StageRecord
 from bbedge.records.values import Pair
 from bbedge.text import quoted
 
@@ -122,7 +122,7 @@ class Parts:
         return self.document.view is UNSET and all(each.pairs is not None for each in (self, *self.views))
 
     @property
-    def claims(self) -> list[Claim]:
+    def claims(self) -> list[StageRecord]:
         """The claims of a board that this certificate is about."""
         board = self.document.board
         return [claim for claim in board.claims if claim.epoch == board.epoch] if board else []

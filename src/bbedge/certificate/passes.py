@@ -4,22 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from bbedge.core.checkpoints import ALGORITHM, Checkpoints
 from bbedge.core.looks import EarlyRecord
 from bbedge.records import certificate as records
-from bbedge.records.design import CheckpointsRecord
 from bbedge.records.notes import Note
-
-
-def checkpoints(given: Checkpoints) -> CheckpointsRecord:
-    """The looks that a design plans inside the first pass."""
-    return CheckpointsRecord(
-        fractions=given.fractions,
-        weights=given.weights,
-        complete=given.complete,
-        order=ALGORITHM,
-        order_seed=given.order_seed,
-    )
 
 
 def first_pass(early: EarlyRecord | None) -> records.FirstPass | msgspec.UnsetType:

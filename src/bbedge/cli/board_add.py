@@ -12,8 +12,7 @@ import typer
 
 from bbedge.cli.board_design import items_table, read_design
 from bbedge.cli.board_words import at_checkpoint, news
-from bbedge.cli.claim import CopiesRule
-from bbedge.cli.options import Reading, Without, grouped
+from bbedge.cli.options import CopiesRule, Reading, Without, grouped
 from bbedge.cli.output import JsonOut, exit_if_contradicted, say, say_written, write_json
 from bbedge.errors import BoardError, DesignError
 from bbedge.files import write_whole

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from bbedge.core.views import HEADLINE
+from bbedge.records.design import Headline
 from bbedge.text import counted, display_names, listed, shown
 
 if TYPE_CHECKING:
@@ -174,13 +175,13 @@ def announcement(board: Board) -> str:
 def _announced_views(board: Board) -> Iterator[str]:
     """What is compared, where that is not simply the mean over all items."""
     design, leaderboard = board.design, board.leaderboard()
-    headline, views = design.headline, design.views
+    headline, views = design.headline or Headline(), design.views
     if headline.macro is not None:
         inside = f", items weighed by {shown(headline.weights)}" if headline.weights is not None else ""
         yield f"Compared is the mean of the means by {shown(headline.macro)}{inside}."
     elif headline.weights is not None:
         yield f"Compared is the mean over all items, weighed by {shown(headline.weights)}."
-    if views is None:
+    if not views:
         return
     names = [str(view.name) for view in leaderboard.views]
     single = "".join(f", {shown(name)} {share:g}" for name, share in views.shares.items())
@@ -199,7 +200,7 @@ def _announced_gaps(board: Board) -> Iterator[str]:
 
 def _announced_checkpoints(board: Board) -> Iterator[str]:
     rule = board.design.checkpoints
-    if rule is not None:
+    if rule:
         at = ", ".join(f"{100 * fraction:.3g}" for fraction in rule.fractions)
         yield (
             f"Also looked at: the first pass at {at} % of its blocks, which are run in a random order (seed "

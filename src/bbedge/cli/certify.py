@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from bbedge.cli.claim import Claim
 from bbedge.cli.expectations import Expectations
-from bbedge.cli.options import Reading, ScoreFiles, Without, grouped
+from bbedge.cli.options import Only, Reading, ScoreFiles, Without, grouped
 from bbedge.cli.output import (
     AllRows,
     JsonOut,
@@ -28,6 +27,7 @@ from bbedge.cli.output import (
 )
 from bbedge.cli.views import About, Suite, reading_record
 from bbedge.errors import DomainError
+from bbedge.records.options import Options, declared
 from bbedge.text import counted, shown_path
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 def certify(
     scores: ScoreFiles,
     *,
-    claim: Claim,
+    options: Annotated[Options, Without("score_range")],
     suite: Suite,
     top_k: Annotated[
         int | None,
@@ -153,8 +153,8 @@ def certify(
             f"--top-k {top_k} is not allowed; with {len(table.models)} models choose 1 to {len(table.models) - 1}"
         )
     statements = expectations.read(table)
-    options: DesignOptions = {**claim.options, **suite.options(table, reading.metric)}
-    leaderboard = _run(table, options, top_k=top_k, pilot=pilot, device=device)
+    arguments = cast("DesignOptions", {**declared(options), **suite.options(table, reading.metric)})
+    leaderboard = _run(table, arguments, top_k=top_k, pilot=pilot, device=device)
     certificate = view.chosen(Certificate.made(leaderboard, shown=view.shown))
     leaderboard = certificate.leaderboard or leaderboard  # that of the view, if one was asked for
     if arrays_out is not None:
@@ -226,9 +226,7 @@ def compare(
         str | None,
         typer.Option(metavar="A,B,...", help="Methods to compare. Default: all.", show_default=False),
     ] = None,
-    claim: Annotated[
-        Claim, Without("method", "margin_share", "mean_share", "planned", "evidence", "prediction", "stakes")
-    ],
+    options: Annotated[Options, Only("alpha", "tau", "copies")],
     reading: Reading,
     seed: Annotated[int, typer.Option(help="Seed of the methods that draw random numbers.")] = 1,
     json_out: JsonOut = None,
@@ -251,7 +249,7 @@ def compare(
     chosen = [method(name.strip()) for name in methods.split(",")] if methods else list(METHODS.values())
     table = reading.table(scores)
     reading.check_pairs(len(table.models))
-    design = table.design(**claim.options)
+    design = table.design(**declared(options))
     table.check_copies(design.copies)
     reference = METHODS["BB-EDGE-X"].run(design, table.values, np.random.default_rng(seed))
     claims = [
@@ -262,8 +260,8 @@ def compare(
     console = write_json(
         json_out,
         lambda: {
-            "alpha": claim.alpha,
-            "tau": claim.tau,
+            "alpha": options.alpha,
+            "tau": options.tau,
             "models": n_models,
             "items": len(table.items),
             "replicates": replicates,
@@ -275,7 +273,7 @@ def compare(
         console,
         claims,
         title=f"{n_models} models · {len(table.items):,} items · {counted(replicates, 'replicate')} · "
-        f"alpha {claim.alpha:g} · tau {claim.tau:g}",
+        f"alpha {options.alpha:g} · tau {options.tau:g}",
         n_pairs=n_models * (n_models - 1) // 2,
         verbose=verbose,
     )

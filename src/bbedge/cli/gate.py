@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.claim import CopiesRule
 from bbedge.cli.evaluate import ServerChanged, run_study
-from bbedge.cli.options import SCORES_HELP, Reading, Without, grouped
+from bbedge.cli.options import SCORES_HELP, CopiesRule, Reading, Without, grouped
 from bbedge.cli.output import JsonOut, say, say_written, write_json
 from bbedge.cli.views import About
 from bbedge.credentials import without_credentials

@@ -13,13 +13,15 @@ from types import GenericAlias, NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import typer
-from msgspec import Meta, Struct, structs
+from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
 from bbedge.cli.output import spinner
 from bbedge.errors import Argument, DomainError
 from bbedge.readers import Choices, LimitError, Limits
 from bbedge.readers.limits import size_words
 from bbedge.records.codec import record_from_arguments
+from bbedge.records.options import Options
+from bbedge.records.values import Copies
 from bbedge.text import quoted
 
 if TYPE_CHECKING:
@@ -58,6 +60,10 @@ class Without:
         self.names = names
 
 
+class Only(Without):
+    """Says in ``Annotated[Group, Only("field")]`` which options of a group a command has."""
+
+
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """The command with an option for every field of its parameters that are groups, which are records.
 
@@ -73,8 +79,12 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
         if not (isinstance(group, type) and (is_dataclass(group) or issubclass(group, Struct))):
             parameters.append(parameter.replace(annotation=hint, kind=Parameter.KEYWORD_ONLY))
             continue
-        left_out = {name for each in getattr(hint, "__metadata__", ()) for name in each.names}
-        options = [each for each in _group_parameters(group) if each.name not in left_out]
+        chosen = getattr(hint, "__metadata__", ())
+        options = [
+            each
+            for each in _group_parameters(group)
+            if all((each.name in which.names) == isinstance(which, Only) for which in chosen)
+        ]
         groups[parameter.name] = group, [each.name for each in options]
         parameters += options
 
@@ -86,6 +96,16 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     vars(run)["__signature__"] = Signature(parameters)
     return run
+
+
+def option_help(group: type[Struct], name: str) -> str | None:
+    """What help says of a field, for a command that has it with another meaning of its absence."""
+    (field,) = (each for each in structs.fields(group) if each.name == name)
+    metas: list[Meta] = [each for each in field.type.__metadata__ if isinstance(each, Meta)]
+    return metas[-1].description
+
+
+CopiesRule = Annotated[Copies | None, typer.Option(help=option_help(Options, "copies"), show_default="refuse")]
 
 
 def _group_parameters(group: Any) -> list[Parameter]:  # noqa: ANN401 - the class of a record or a dataclass
@@ -102,7 +122,7 @@ def _group_parameters(group: Any) -> list[Parameter]:  # noqa: ANN401 - the clas
 def _field_parameter(field: structs.FieldInfo) -> Parameter:
     metas = [each for each in field.type.__metadata__ if isinstance(each, Meta)]
     extra = {key: value for meta in metas for key, value in (meta.extra or {}).items()}
-    default = None if field.default == () else field.default
+    default = None if field.default in ((), UNSET) else field.default
     kind = _option_type(field.type)
     told = typer.Option(
         *extra.get("option", f"--{field.name.replace('_', '-')}").split(),
@@ -120,7 +140,7 @@ def _option_type(kind: Any) -> Any:  # noqa: ANN401 - a type, or what typing has
     if made_from is Annotated:
         return _option_type(inner[0])
     if made_from in (Union, UnionType):
-        (some,) = (each for each in inner if each is not NoneType)
+        (some,) = (each for each in inner if each not in (NoneType, UnsetType))
         return _option_type(some) | None
     if made_from is tuple and inner[1:] == (...,):
         return GenericAlias(list, (_option_type(inner[0]),)) | None
@@ -134,10 +154,9 @@ def _made(group: type, given: dict[str, Any]) -> Any:  # noqa: ANN401 - a group
     if not issubclass(group, Struct):
         return group(**given)
     fields = {field.name: field for field in structs.fields(group)}
-    repeated = {name for name, field in fields.items() if field.default == ()}
-    return record_from_arguments(
-        group, {name: () if value is None and name in repeated else value for name, value in given.items()}
-    )
+    defaults = {name: field.default for name, field in fields.items() if field.default in ((), UNSET)}
+    stated = {name: defaults.get(name) if value is None else value for name, value in given.items()}
+    return record_from_arguments(group, {name: value for name, value in stated.items() if value is not UNSET})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.claim import Claim
-from bbedge.cli.options import Reading, Without, grouped
+from bbedge.cli.options import Only, Reading, grouped
 from bbedge.cli.output import JsonOut, write_json
 from bbedge.errors import DomainError
+from bbedge.records.options import Options
 from bbedge.text import counted, quoted
 
 if TYPE_CHECKING:
@@ -59,13 +59,13 @@ class Assumptions:
         listed = read_items(Path(self.items))
         return list(listed.items), list(listed.blocks)
 
-    def design(self, claim: Claim) -> Design:
+    def design(self, options: Options) -> Design:
         """A design with so many models and items."""
         from bbedge.core.design import Design
 
         items, blocks = self.places()
         names = [f"model-{i}" for i in range(1, (self.models or 10) + 1)]
-        return Design.make(names, items, blocks=blocks, alpha=claim.alpha, tau=claim.tau, method="bb-edge")
+        return Design.make(names, items, blocks=blocks, alpha=options.alpha, tau=options.tau, method="bb-edge")
 
     def outlook(self, block_size: float = 1.0) -> Outlook:
         """What is assumed of two models, with blocks of this size."""
@@ -116,9 +116,7 @@ def plan(
         str, typer.Option(metavar="A,B,...", help="Numbers of replicates to compute the smallest difference for.")
     ] = "1,2,5,10,20",
     power: Annotated[float, typer.Option(help="Probability of certifying the difference.")] = _POWER,
-    claim: Annotated[
-        Claim, Without("method", "margin_share", "mean_share", "planned", "evidence", "prediction", "stakes", "copies")
-    ],
+    options: Annotated[Options, Only("alpha", "tau")],
     tokens: Annotated[
         float | None, typer.Option(min=0, help="Tokens per model and item, prompt included.", show_default=False)
     ] = None,
@@ -150,7 +148,7 @@ def plan(
     if policy is not None:
         if figure is not None or tokens is not None or price is not None or power != _POWER:
             raise DomainError("--figure, --tokens, --price and --power are for plans of leaderboards; leave them out")
-        if claim != Claim() or assumptions.models is not None:
+        if options != Options() or assumptions.models is not None:
             raise DomainError("the policy defines alpha, margins and systems; leave out --alpha, --tau and --models")
         if pilot and assumptions != Assumptions():
             raise DomainError("the pilot defines the items and their noise; leave out the assumptions, such as --items")
@@ -171,10 +169,10 @@ def plan(
         table = reading.table(pilot)
         if assumptions.items is not None or assumptions.models is not None:
             raise DomainError("the pilot defines the models and items; leave out --models and --items")
-        design = table.design(alpha=claim.alpha, tau=claim.tau, method="bb-edge")
+        design = table.design(alpha=options.alpha, tau=options.tau, method="bb-edge")
         ways, assumed = _from_pilot(design, table.values)
     else:
-        design = assumptions.design(claim)
+        design = assumptions.design(options)
         ways, assumed = assumptions.ways(design)
     n_models, layout = len(design.models), design.layout
     inside = _inside(ways[0].forecast)
@@ -187,7 +185,7 @@ def plan(
         ways,
         inside=inside,
         title=f"{n_models} models · {len(design.items):,} items in {layout.count:,} blocks · "
-        f"alpha {claim.alpha:g} · tau {claim.tau:g}",
+        f"alpha {options.alpha:g} · tau {options.tau:g}",
         assumed=assumed,
         replicates=looks,
         gaps=gaps,

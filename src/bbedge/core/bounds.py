@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +24,7 @@ from bbedge.core.arrays import UNIT, Array, Places, Space, to_numpy, with_prefix
 from bbedge.core.design import Design
 from bbedge.core.mixture import Bets, Mixture
 from bbedge.core.penalties import Columns, Pairs, Rows, State, sharp_tail
-from bbedge.core.stakes import CENTRED_MAX, design_stakes, given_stakes
+from bbedge.core.stakes import CENTRED_MAX, design_stakes, wide_max
 
 _STEPS = 20  # halvings of [-1, 1], each checked: what is left is below what is shown
 _POWERS = 4
@@ -161,16 +160,14 @@ class MeanBounds:
         claims, level = 2 * int((~self._others).sum()) / design.share, design.levels.means
         stakes = design_stakes(
             alpha=level,
-            tau=0.0,
+            cap=wide_max(0.5),
             n_directions=claims,
             effective_blocks=design.layout.effective_count,
-            planned=design.planned,
+            runs=design.planned,
         )
         # The mixture knows the level of margins; so many claims at that level have the threshold of these.
         self._claims = claims * design.levels.margins / level
-        self._design = replace(
-            design, tau=0.0, evidence="betting", holm="direct", stakes=given_stakes(stakes.values, stakes.weights)
-        )
+        self._design = design.with_grid(stakes, evidence="betting", tau=0.0)
         self._space, self._batch = space, batch
         self._active: Rows = np.arange(n_models)
         self._last = np.zeros((*batch, n_models, 2)) + np.array([0.0, 1.0])  # of stopped models

@@ -15,23 +15,20 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.errors import Argument, DesignError, DomainError
+from bbedge.errors import DesignError
+from bbedge.records.design import Checkpoints as Checkpoints
 from bbedge.text import counted
 
 if TYPE_CHECKING:
     from bbedge.core.design import Design
 
-
-ALGORITHM: Final = "sha256-1"
-"""What a design's hash calls this order; another algorithm would have another name."""
+_ALGORITHM = "sha256-1"  # what records call this order
 
 
 def run_order(items: Sequence[str], blocks: Sequence[str], seed: int) -> tuple[tuple[int, ...], ...]:
@@ -47,7 +44,7 @@ def run_order(items: Sequence[str], blocks: Sequence[str], seed: int) -> tuple[t
         members.setdefault(block, []).append(place)
     named = {json.dumps(sorted(items[i] for i in places)): tuple(places) for places in members.values()}
     benchmark = _digest(*sorted(named))
-    keys = {_digest(ALGORITHM, str(seed), benchmark, name): places for name, places in named.items()}
+    keys = {_digest(_ALGORITHM, str(seed), benchmark, name): places for name, places in named.items()}
     return tuple(keys[key] for key in sorted(keys))
 
 
@@ -65,84 +62,10 @@ def _digest(*parts: str) -> str:
     return hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()
 
 
-FRACTIONS = (0.01, 0.02, 0.04, 0.07, 0.12, 0.20, 0.35, 0.60)
-"""The checkpoints unless others are given: fractions of the blocks of the first pass."""
-
 LEAST_BLOCKS = 200
 """Evaluations look inside the first pass from so many blocks on; fewer decide little before the pass is complete."""
 
-COMPLETE = 0.5
-"""The weight of complete passes unless another is given."""
-
-_CLOSE = 1e-9  # weights whose sum is this near one are meant to add up to one; so are fractions of blocks
-_ROUNDINGS = 2.0**-45  # more than the roundings of the weights can add up to
-_MOST_SEED = 2**63
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checkpoints:
-    """Looks inside the first pass, fixed before the first request.
-
-    **Needs:** a seed that was drawn at random once the items and their blocks were known, and not chosen.
-
-    >>> Checkpoints(order_seed=7).complete, Checkpoints(order_seed=7).weights[0]
-    (0.5, 0.0625)
-    >>> Checkpoints(order_seed=7, fractions=(0.1, 0.5), complete=0.6).weights
-    (0.2, 0.2)
-    """
-
-    order_seed: int
-    """The seed of the order in which blocks are run; see :mod:`bbedge.core.checkpoints`."""
-    fractions: tuple[float, ...] = FRACTIONS
-    """The part of all blocks that is complete at each checkpoint, rising."""
-    weights: tuple[float, ...] = ()
-    """The weight of each checkpoint in the evidence; equal parts of what complete passes leave, if none are given."""
-    complete: float = COMPLETE
-    """The weight of complete passes. With those of the checkpoints it adds up to 1."""
-
-    def __post_init__(self) -> None:
-        if type(self.order_seed) is not int or not 0 <= self.order_seed < _MOST_SEED:
-            raise DomainError(
-                Argument("order_seed", self.order_seed), " is not a whole number from 0 to 2^63 - 1; draw one at random"
-            )
-        self._check_fractions()
-        if not 0.0 < self.complete < 1.0:
-            raise DomainError(f"a weight of {self.complete} for complete passes is not allowed; choose 0 < weight < 1")
-        given = self.weights or ((1.0 - self.complete) / len(self.fractions),) * len(self.fractions)
-        object.__setattr__(self, "fractions", tuple(map(float, self.fractions)))
-        object.__setattr__(self, "weights", _with_sum_one(tuple(map(float, given)), self.complete, self.fractions))
-
-    def _check_fractions(self) -> None:
-        if not self.fractions:
-            raise DomainError("there are no checkpoints; give at least one fraction, or leave checkpoints out")
-        if not all(0.0 < fraction < 1.0 for fraction in self.fractions):
-            raise DomainError("a checkpoint is not allowed; checkpoints are fractions of the blocks between 0 and 1")
-        if any(later <= earlier for earlier, later in pairwise(self.fractions)):
-            raise DomainError("the checkpoints are not in rising order, each once; sort them")
-
-    @property
-    def content(self) -> dict[str, object]:
-        """What a design's hash says of them."""
-        return {
-            "fractions": list(self.fractions),
-            "weights": list(self.weights),
-            "complete": self.complete,
-            "order": ALGORITHM,
-            "order_seed": self.order_seed,
-        }
-
-    def planned(self, n_blocks: int) -> dict[int, float]:
-        """The blocks that are complete at each checkpoint of a pass over so many, rising, and what each weighs.
-
-        >>> Checkpoints(order_seed=7, fractions=(0.1, 0.5)).planned(15)
-        {2: 0.25, 8: 0.25}
-        """
-        weight_of: dict[int, float] = {}
-        for fraction, weight in zip(self.fractions, self.weights, strict=True):
-            blocks = max(1, math.ceil(fraction * n_blocks - _CLOSE))
-            # Of few blocks two fractions may be the same number, which is then one checkpoint with both weights.
-            weight_of[blocks] = _below(weight_of[blocks] + weight) if blocks in weight_of else weight
-        return weight_of
+_CLOSE = 1e-9  # fractions of blocks this near a whole number are that number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,26 +140,3 @@ def check_checkpoints(design: Design) -> None:
         raise DesignError(
             f"a checkpoint at {last:g} of {counted(n_blocks, 'block')} leaves no block after it; leave checkpoints out"
         )
-
-
-def _with_sum_one(weights: tuple[float, ...], complete: float, fractions: Sequence[float]) -> tuple[float, ...]:
-    if len(weights) != len(fractions):
-        raise DomainError(f"{len(fractions)} checkpoints but {len(weights)} weights; give one weight per checkpoint")
-    if not all(0.0 < weight < 1.0 for weight in weights):
-        raise DomainError("the weight of a checkpoint is not allowed; weights are above 0 and below 1")
-    total = math.fsum([complete, *weights])
-    if abs(total - 1.0) > _CLOSE:
-        raise DomainError(f"the weights of checkpoints and complete passes add up to {total:g}; they must add up to 1")
-    shares = list(weights)
-    left, given = 1 - Fraction(complete), sum(map(Fraction, shares))
-    if given - left > _ROUNDINGS:  # weights that were rounded by hand
-        shares = [float(Fraction(share) * left / given) for share in shares]
-    # A sum above 1 by a rounding would be evidence before there are any data.
-    while sum(map(Fraction, [complete, *shares])) > 1:
-        largest = shares.index(max(shares))
-        shares[largest] = math.nextafter(shares[largest], 0.0)
-    return tuple(shares)
-
-
-def _below(value: float) -> float:
-    return math.nextafter(value, 0.0)

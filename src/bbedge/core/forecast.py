@@ -24,7 +24,7 @@ from bbedge.core.checkpoint_evidence import part_kind, part_stakes
 from bbedge.core.checkpoints import Checkpoint, pass_plan
 from bbedge.core.design import Design
 from bbedge.core.penalties import bernstein_psi, sharp_tail
-from bbedge.core.stakes import CENTRED_MAX, Stakes, given_stakes
+from bbedge.core.stakes import CENTRED_MAX, Stakes
 from bbedge.errors import DomainError
 from bbedge.records.values import EvidenceKind
 
@@ -84,7 +84,7 @@ class Forecast:
     def planned(self, replicates: int) -> Forecast:
         """The same with stakes made for this number of replicates, where the design may state one and does not."""
         design = self.design
-        if not design.has_memory or design.planned is not None or design.stakes.rule != "design":
+        if not design.has_memory or design.planned is not None or design.stakes != "design":
             return self
         return replace(self, design=design.with_planned(replicates))
 
@@ -160,8 +160,7 @@ class Forecast:
         """
         design, share = self.design, checkpoint.fraction
         stakes = part_stakes(design, checkpoint)
-        given = given_stakes(stakes.values, stakes.weights)
-        part = replace(self, design=replace(design, stakes=given, evidence=part_kind(design), holm="direct"))
+        part = replace(self, design=design.with_grid(stakes, evidence=part_kind(design)))
         offset = (gap - design.tau) / 2.0
         square = self.outlook.noise + self.outlook.unevenness + offset**2
         relative, counts = np.unique(design.layout.relative_weights, return_counts=True)
@@ -173,13 +172,9 @@ class Forecast:
 
     def as_one_block(self) -> Forecast:
         """The same runs, analysed with the complete run as one block."""
+        design = self.design
         whole = Design.make(
-            self.design.models,
-            self.design.items,
-            blocks="one",
-            alpha=self.design.alpha,
-            tau=self.design.tau,
-            method=self.design.method,
+            design.models, design.items, blocks="one", alpha=design.alpha, tau=design.tau, method=design.method
         )
         return Forecast(design=whole, outlook=Outlook(noise=self._variance, unevenness=0.0))
 
@@ -193,8 +188,8 @@ class Forecast:
     def _stakes(self) -> Stakes:
         """The stakes of the design, made for so many times as many items."""
         design = self.design
-        if self.times == 1.0 or design.stakes.rule != "design":
-            return design.stakes
+        if self.times == 1.0 or design.stakes != "design":
+            return design.grid
         return design.rule_stakes(replicates=design.planned, blocks=self.times)
 
     def _needed(self, gap: float, replicates: int) -> float:

@@ -72,17 +72,11 @@ def certify(scores: AnyScores, *, device: str | None = None, **options: Unpack[D
     ``scores`` are :class:`Scores`, or anything that :func:`bbedge.read_scores` reads without options: the path of a
     table, a log or a folder, or a polars, pandas or Arrow table with a row per score.
 
-    ``alpha`` is the largest probability of any false certificate, ``tau`` the margin that an advantage must exceed, as
-    a fraction of the score range. ``evidence``, ``prediction`` and ``stakes`` override parts of the ``method``,
-    ``blocks`` the blocks of the scores. ``candidate`` restricts the tests to directions from these models to all
-    others. Replicates that repeat each other score by score are refused, unless ``copies="allow"`` says that they
-    count. ``margin_share`` is the part of ``alpha`` that margins spend; ``mean_share`` that of intervals for the
-    models' own means (``Leaderboard.mean_bounds``), of which there are none unless it is above 0. ``planned`` is the
-    number of replicates that were planned before any was seen (never the number there are). ``weights`` holds a weight
-    for each item, at least 0 and on any scale: the means that are compared are weighted. ``views`` names further means,
-    each with such weights, that are compared under the same ``alpha`` (:meth:`Leaderboard.view`), and ``shares`` what
-    they have of it: see :meth:`Design.make`. ``device`` is where to compute, for instance ``"cuda"``; ``None`` is
-    NumPy.
+    The options are those of :class:`~bbedge.records.options.Options` and the further arguments of
+    :meth:`Design.make <bbedge.Design.make>`; the scale is that of the scores. ``planned`` is the number of replicates
+    that were planned before any was seen (never the number there are). Intervals for the models' own means
+    (``Leaderboard.mean_bounds``) need a ``mean_share``, other views (:meth:`Leaderboard.view`) ``views``. ``device`` is
+    where to compute, for instance ``"cuda"``; ``None`` is NumPy.
 
     **Needs:** options chosen before the scores were seen, and the independence of ``docs/guarantees.md``.
 

@@ -64,7 +64,7 @@ class Bets:
     @classmethod
     def of(cls, design: Design) -> Bets:
         """Those of a design's complete replicates."""
-        return cls(layout=design.layout, stakes=design.stakes, kind=design.evidence, groups=design.entry_groups)
+        return cls(layout=design.layout, stakes=design.grid, kind=design.evidence, groups=design.entry_groups)
 
 
 class Mixture:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypedDict, Unpack
+from typing import Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,8 +21,9 @@ from bbedge.core.panels import block_members, content_hash
 from bbedge.core.stakes import Stakes
 from bbedge.errors import CopiedReplicateError, DataError, DesignError
 from bbedge.records.notes import Note
+from bbedge.records.options import OptionArguments
 from bbedge.records.reading import ReadingRecord
-from bbedge.records.values import Copies, EvidenceKind, Gaps, Holm, Method, PredictionRule, StakeRule
+from bbedge.records.values import Copies, Gaps
 from bbedge.text import counted
 
 _VERSION = 1
@@ -110,23 +111,13 @@ def _plain(text: str) -> str:
     return repr(number) if math.isfinite(number) else text
 
 
-class DesignOptions(TypedDict, total=False):
-    """What may be chosen about a design once models, items and the scale of the scores are known."""
+class DesignOptions(OptionArguments, total=False):
+    """What may be chosen about a design: the options, and what depends on models and items."""
 
     blocks: Sequence[str] | Literal["item", "one"] | None
-    alpha: float
-    tau: float
-    method: Method
-    evidence: EvidenceKind | None
-    prediction: PredictionRule | None
-    stakes: StakeRule | Stakes | Sequence[float] | None
+    grid: Stakes | Sequence[float] | None
     candidate: Sequence[str] | None
     newcomer: str | None
-    copies: Copies
-    margin_share: float | None
-    mean_share: float
-    planned: int | None
-    holm: Holm | None
     weights: Sequence[float] | None
     views: Mapping[str, Sequence[float]] | None
     shares: Mapping[str, float] | None
@@ -243,7 +234,8 @@ class Scores:
         if options.get("blocks") is None:
             options["blocks"] = self.blocks
         options.setdefault("gaps", self.gaps)
-        return Design.make(self.models, self.items, score_range=self.score_range, **options)
+        options["score_range"] = self.score_range
+        return Design.make(self.models, self.items, **options)
 
     @property
     def copies(self) -> tuple[Copy, ...]:

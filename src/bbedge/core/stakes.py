@@ -7,11 +7,14 @@ which is what keeps the bet fair when only the benchmark average is constrained.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING
 
 from bbedge.errors import DesignError, DomainError
-from bbedge.records.values import EvidenceKind, StakeRule
+
+if TYPE_CHECKING:
+    from bbedge.core.design import Design
 
 CENTRED_MAX = 0.95
 """Largest stake that may be used with any prediction in [0, 1]."""
@@ -21,12 +24,13 @@ _DESIGN_COUNT = 12
 _KAPPA_MIN, _KAPPA_MAX = 1 / 80, 25.0
 _NOISY_FOR = 16  # beyond 400 planned replicates, kappa grows by one for so many of them
 _WAIT = 0.7
+_CLOSE = 1e-12  # weights whose sum is this near one add up to one
 _LARGEST = 200.0  # reached at tau below -0.99 only; no product of 128 factors overflows
 
 
-def wide_max(tau: float) -> float:
-    """Largest stake that keeps every factor positive when the prediction is the null value ``(1 + tau) / 2``."""
-    return min(_LARGEST, CENTRED_MAX / ((1.0 + tau) / 2.0))
+def wide_max(mu0: float) -> float:
+    """Largest stake that keeps every factor positive when the prediction is the null value ``mu0 = (1 + tau) / 2``."""
+    return min(_LARGEST, CENTRED_MAX / mu0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,12 +41,10 @@ class Stakes:
     0.95
     """
 
-    rule: StakeRule | Literal["given"]
-    """Where the grid comes from. A named rule together with the rest of the design determines the values."""
     values: tuple[float, ...]
     """The stakes, each at least 0."""
     weights: tuple[float, ...]
-    """Mixture weights, at least 0, with sum 1. Given ones may have any positive sum; they are normalised."""
+    """Mixture weights, at least 0, with sum 1."""
 
     def __post_init__(self) -> None:
         if not self.values:
@@ -58,9 +60,7 @@ class Stakes:
             if not (math.isfinite(weight) and weight >= 0.0):
                 raise DomainError(f"mixture weight {weight} is not allowed; weights are finite and at least 0")
         total = sum(self.weights)
-        if self.rule == "given" and 0.0 < total < math.inf:
-            object.__setattr__(self, "weights", _normalised(self.weights))
-        elif abs(total - 1.0) > 1e-12:
+        if abs(total - 1.0) > _CLOSE:
             raise DomainError(f"the mixture weights sum to {total}; they must sum to 1")
 
     @property
@@ -68,16 +68,16 @@ class Stakes:
         """Whether some stake lies above what an arbitrary prediction allows."""
         return max(self.values) > CENTRED_MAX
 
-    def check_width(self, evidence: EvidenceKind, margin: float) -> None:
+    def check_width(self, design: Design) -> None:
         """Refuse stakes that are too wide for a kind of evidence, or for the margin."""
-        largest, limit = max(self.values), wide_max(margin)
-        if evidence in ("bernstein", "hoeffding") and self.is_wide:
+        largest, limit = max(self.values), wide_max(design.mu0)
+        if design.evidence in ("bernstein", "hoeffding") and self.is_wide:
             raise DesignError(
-                f"stakes up to {largest:.4g} are too wide for {evidence} evidence, which allows at most "
+                f"stakes up to {largest:.4g} are too wide for {design.evidence} evidence, which allows at most "
                 f"{CENTRED_MAX}; use sharp or betting evidence, the paper's stakes, or method bb-edge"
             )
         if largest > limit * (1 + 1e-15):
-            raise DesignError(f"stake {largest:.6g} is too wide; at tau = {margin} at most {limit:.6g} is allowed")
+            raise DesignError(f"stake {largest:.6g} is too wide; at tau = {design.tau} at most {limit:.6g} is allowed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,49 +121,49 @@ def paper_stakes() -> Stakes:
     """The published grid: 41 equal steps from 0 to 0.95, equal weights."""
     last = _PAPER_COUNT - 1
     return Stakes(
-        rule="paper",
         values=tuple(k * CENTRED_MAX / last for k in range(_PAPER_COUNT)),
         weights=(1.0 / _PAPER_COUNT,) * _PAPER_COUNT,
     )
 
 
 def design_stakes(
-    *, alpha: float, tau: float, n_directions: float, effective_blocks: float, planned: int | None = None
+    *, alpha: float, cap: float, n_directions: float, effective_blocks: float, runs: int | None = None
 ) -> Stakes:
     """Twelve stakes fitted to the size of the design, from one quiet replicate to a hundred noisy ones.
 
     The stake that certifies first when the block noise has accumulated to ``kappa`` per block is near
-    ``sqrt(2 log(H / alpha) / (M_eff kappa))``; the result is capped at :func:`wide_max`. ``planned`` is the number of
-    replicates for which the grid of ``kappa`` is made. Nothing here depends on a score.
+    ``sqrt(2 log(H / alpha) / (M_eff kappa))``; the result is capped, for instance at :func:`wide_max`. ``runs`` is the
+    planned number of replicates, for which the grid of ``kappa`` is made. Nothing here depends on a score.
     """
-    cap = wide_max(tau)
     budget = 2.0 * math.log(n_directions / alpha)
-    values = (min(cap, math.sqrt(budget / (effective_blocks * kappa))) for kappa in _kappas(planned))
-    return Stakes(rule="design", values=tuple(values), weights=(1.0 / _DESIGN_COUNT,) * _DESIGN_COUNT)
+    values = (min(cap, math.sqrt(budget / (effective_blocks * kappa))) for kappa in _kappas(runs))
+    return Stakes(values=tuple(values), weights=(1.0 / _DESIGN_COUNT,) * _DESIGN_COUNT)
 
 
-def design_entries(planned: int | None = None) -> tuple[int, ...]:
+def design_entries(runs: int | None = None) -> tuple[int, ...]:
     """The replicates after which each of the :func:`design_stakes` enters staggered e-Holm.
 
     A stake is made for noise that takes about ``4 kappa`` replicates of the noisiest scores to accumulate, and most of
     its gain comes after the first ``0.7 kappa`` of any scores. Until then, the data show which directions cannot win.
 
-    >>> design_entries(), design_entries(planned=4)
+    >>> design_entries(), design_entries(4)
     ((0, 0, 0, 0, 0, 0, 0, 1, 2, 4, 8, 17), (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
     """
     # What is a whole number but for rounding must be the same on every platform.
-    return tuple(math.floor(_WAIT * kappa + 1e-9) for kappa in _kappas(planned))
+    return tuple(math.floor(_WAIT * kappa + 1e-9) for kappa in _kappas(runs))
 
 
-def _kappas(planned: int | None) -> tuple[float, ...]:
+def _kappas(runs: int | None) -> tuple[float, ...]:
     """A geometric grid of accumulated noise: from that of the quietest scores to that of all planned replicates."""
-    most = _KAPPA_MAX if planned is None else max(min(_KAPPA_MAX, planned / 4), planned / _NOISY_FOR)
+    most = _KAPPA_MAX if runs is None else max(min(_KAPPA_MAX, runs / 4), runs / _NOISY_FOR)
     ratio = most / _KAPPA_MIN
     return tuple(_KAPPA_MIN * ratio ** (g / (_DESIGN_COUNT - 1)) for g in range(_DESIGN_COUNT))
 
 
-def given_stakes(values: tuple[float, ...], weights: tuple[float, ...] | None = None) -> Stakes:
-    """A grid of the user's own; equal weights unless others are given."""
-    if weights is None and values:
-        weights = (1.0 / len(values),) * len(values)
-    return Stakes(rule="given", values=tuple(map(float, values)), weights=tuple(map(float, weights or ())))
+def given_stakes(values: Sequence[float], weights: Sequence[float] | None = None) -> Stakes:
+    """A grid of the user's own; equal weights unless others are given, which may have any positive sum."""
+    given = tuple(map(float, weights if weights is not None else (1.0 / len(values),) * len(values) if values else ()))
+    total = math.fsum(given)
+    if 0.0 < total < math.inf and not 1.0 - _CLOSE < total <= 1.0:
+        given = _normalised(given)
+    return Stakes(values=tuple(map(float, values)), weights=given)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from bbedge.board.design import FILLED_IN, BoardDesign
 from bbedge.credentials import find_credentials, find_in_words
@@ -275,7 +275,7 @@ def _design(values: Mapping[str, Any], question: Question, budget: int, *, sourc
             )
     design = BoardDesign.from_values(given, source=source)
     # Only of the stakes that depend on it. Pilots are part of the budget, but not evidence.
-    if design.method == "bb-edge-x" and design.stakes in (None, "design") and "planned" not in given:
+    if design.method == "bb-edge-x" and design.stakes in (UNSET, "design") and "planned" not in given:
         design = structs.replace(design, planned=max(1, budget - (design.pilot or 0)))
     left_out = (*(key for key in FILLED_IN if key not in given), *{"checkpoints"} - stated)
     return {"design": design, "left_out": left_out}

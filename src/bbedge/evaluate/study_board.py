@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from msgspec import structs
 
-from bbedge.board import Board, BoardDesign
-from bbedge.board.design import CheckpointRule
+from bbedge.board import Board, BoardDesign, CheckpointRule
 from bbedge.board.epoch import Epoch
 from bbedge.board.stored_scores import StoredScores, stored_scores
 from bbedge.core.checkpoints import LEAST_BLOCKS, Checkpoint, Checkpoints
@@ -166,7 +165,7 @@ def _check_same(study: EvaluationSpec, benchmark: Benchmark, board: Board, serve
             raise BoardError(
                 f"{board.name}: holds replicates that no study has run, so nothing is known of their seeds; {another}"
             )
-        if board.design.checkpoints is None and asks_for_looks(study, benchmark):
+        if not board.design.checkpoints and asks_for_looks(study, benchmark):
             whole = f"because the engine {study.engine} runs the whole benchmark in one call here."
             note_once(board, "checkpoints", f"There are no looks inside the first pass, {whole}", reason="whole-runs")
         text = f"Run by bbedge evaluate with the {study.engine} engine; protocol {study.protocol_hash[:16]}."
@@ -220,7 +219,7 @@ def asks_for_looks(study: EvaluationSpec, benchmark: Benchmark) -> bool:
     """Whether a new board of the study has checkpoints, as far as the engine can stop at them."""
     design = study.design
     if "checkpoints" not in study.left_out:
-        return design.checkpoints is not None
+        return bool(design.checkpoints)
     return design.method == "bb-edge-x" and design.family == "all" and len(set(benchmark.blocks)) >= LEAST_BLOCKS
 
 
@@ -235,8 +234,8 @@ def frozen_design(study: EvaluationSpec, benchmark: Benchmark) -> BoardDesign:
     if not asks_for_looks(study, benchmark):
         return design
     if can_stop_inside(benchmark):
-        return design if design.checkpoints is not None else structs.replace(design, checkpoints=CheckpointRule())
-    if design.checkpoints is None:
+        return design if design.checkpoints else structs.replace(design, checkpoints=CheckpointRule())
+    if not design.checkpoints:
         return design
     raise DesignError(
         f"{shown_path(study.path)}: checkpoints: the engine {study.engine} runs the whole benchmark in one call here, "
@@ -329,7 +328,7 @@ def _whole_or_part(sample: Sample, items: list[str], *, number: int, of: int) ->
 def checkpoints_of(board: Board) -> Checkpoints | None:
     """The looks inside the first pass and the order of the blocks, as the board has frozen them."""
     rule, epoch = board.design.checkpoints, board.state.epoch
-    return None if rule is None or epoch.order_seed is None else rule.seeded(epoch.order_seed)
+    return None if not rule or epoch.order_seed is None else rule.seeded(epoch.order_seed)
 
 
 def first_run_of(board: Board, models: Sequence[str]) -> FirstRun | None:

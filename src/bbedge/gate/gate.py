@@ -12,7 +12,7 @@ from msgspec import structs
 from numpy.typing import NDArray
 
 from bbedge.core.checkpoints import Checkpoints, pass_plan
-from bbedge.core.design import MARGIN_SHARE, Design
+from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
 from bbedge.core.evidence_set import EvidenceSet
 from bbedge.core.forecast import Forecast, Outlook, pilot_outlooks
@@ -33,6 +33,7 @@ from bbedge.gate.verdicts import (
     verdict_of,
 )
 from bbedge.records.gate_report import ClaimResult, GateReport, LookResult
+from bbedge.records.options import MARGIN_SHARE
 from bbedge.records.policy import EVERY, Claim, Policy
 from bbedge.text import did_you_mean, listed, quoted
 
@@ -106,7 +107,7 @@ class Gate:
             models,
             self._scores.items,
             blocks=self._scores.blocks,
-            evidence=self._policy.evidence,
+            evidence=self._policy.evidence or None,
             weights=self._weights[means.view],
             planned=self._policy.budget,
             holm="direct",

@@ -25,8 +25,7 @@ from bbedge.gate.uses import GateState, UseState, scores_of_systems
 from bbedge.ledger.chain import LedgerEvent, check_head
 from bbedge.ledger.store import Session, Store, Vector
 from bbedge.ledger.vectors import checksum, pack
-from bbedge.records.codec import convert, plain, to_json
-from bbedge.records.design import CheckpointsRecord
+from bbedge.records.codec import plain, to_json
 from bbedge.records.events import PARTS
 from bbedge.records.gate import (
     GateEvent,
@@ -221,9 +220,7 @@ class _Ledger:
             score_range=(float(low), float(high)),
             gaps=scores.gaps,
             study=study,
-            checkpoints=None
-            if checkpoints is None
-            else convert(checkpoints.content, CheckpointsRecord, source="checkpoints"),
+            checkpoints=checkpoints,
         )
         if label in self.state.labels:
             self._check_same(self.state.labels[label], begun)

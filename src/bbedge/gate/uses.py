@@ -9,7 +9,7 @@ from math import fsum
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.checkpoints import Checkpoints, PassPlan, planned_pass
+from bbedge.core.checkpoints import PassPlan, planned_pass
 from bbedge.core.family import Spending
 from bbedge.core.scores import Scores
 from bbedge.core.views import HEADLINE, METRIC
@@ -102,22 +102,9 @@ class UseState:
         return self.decided is not None and (self.decided.runs, self.decided.parts) == (len(self.runs), len(self.parts))
 
     @property
-    def checkpoints(self) -> Checkpoints | None:
-        """The looks inside the first run that a study plans."""
-        planned = self.begun.checkpoints
-        if planned is None:
-            return None
-        return Checkpoints(
-            order_seed=planned.order_seed,
-            fractions=planned.fractions,
-            weights=planned.weights,
-            complete=planned.complete,
-        )
-
-    @property
     def plan(self) -> PassPlan | None:
         """How the first run is divided."""
-        given = self.checkpoints
+        given = self.begun.checkpoints
         return None if given is None else planned_pass(self.listing.items, self.listing.blocks, given)
 
     @property
@@ -145,10 +132,11 @@ class UseState:
 
     def first_run(self, session: Session, parts: int) -> FirstRun | None:
         """The first of the parts of its first run, as they are stored; ``None`` if there are no looks inside it."""
-        if self.checkpoints is None:
+        checkpoints = self.begun.checkpoints
+        if checkpoints is None:
             return None
         panels = (self._panel(session, -PARTS - n, sums) for n, sums in enumerate(self.parts[:parts], start=1))
-        return FirstRun(checkpoints=self.checkpoints, parts=tuple(panels))
+        return FirstRun(checkpoints=checkpoints, parts=tuple(panels))
 
     def _panel(self, session: Session, place: int, sums: dict[str, str]) -> NDArray[np.float64]:
         """Stored scores whose checksums are those of the event that brought them."""

@@ -5,34 +5,35 @@ The text under each field is its description in the JSON Schema.
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+from itertools import pairwise
 from typing import Annotated, Literal
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, UnsetType, field, structs
+from msgspec.structs import force_setattr
 
+from bbedge.errors import Argument, DesignError, DomainError
+from bbedge.records.options import Options, ResolvedOptions
 from bbedge.records.values import (
-    LARGEST,
-    Copies,
+    HEADLINE,
     Count,
     Digest,
-    EvidenceKind,
     FamilyKind,
     Gaps,
-    Holm,
     Level,
-    Method,
     Name,
     Names,
     NotNegative,
-    Number,
-    Part,
     Positive,
-    PredictionRule,
     Record,
     Seed,
     Share,
+    Sparse,
     SpendingRule,
-    StakeRule,
+    Strict,
 )
+from bbedge.text import listed, quoted
 
 
 class Blocks(Record, frozen=True, kw_only=True):
@@ -53,40 +54,109 @@ class Weights(Record, frozen=True, kw_only=True):
     """The largest share that a single item has in the mean."""
 
 
-class CheckpointsRecord(Record, frozen=True, kw_only=True):
-    """Looks inside the first pass, whose blocks are run in a random order."""
+FRACTIONS = (0.01, 0.02, 0.04, 0.07, 0.12, 0.20, 0.35, 0.60)
+"""The checkpoints unless others are given: fractions of the blocks of the first run."""
+COMPLETE = 0.5
+"""The weight of complete runs unless another is given."""
+_CLOSE = 1e-9  # weights whose sum is this near one are meant to add up to one; so are fractions of blocks
+_ROUNDINGS = 2.0**-45  # more than the roundings of the weights can add up to
 
-    fractions: Annotated[tuple[Level, ...], Meta(min_length=1)]
+
+class CheckpointRule(Strict, frozen=True, kw_only=True):
+    """Looks inside the first run of a benchmark version.
+
+    They are valid because the order of the blocks is drawn at random once the items are known. So a rule has no seed: a
+    board draws one whenever a version of the benchmark begins, and an event states it.
+
+    >>> CheckpointRule(fractions=(0.1, 0.5), complete=0.6).weights
+    (0.2, 0.2)
+    """
+
+    fractions: Annotated[tuple[Level, ...], Meta(min_length=1)] = FRACTIONS
     """The part of all blocks that is complete at each checkpoint, rising."""
-    weights: tuple[Level, ...]
-    """The weight of each in the evidence."""
-    complete: Level
-    """The weight of complete passes."""
-    order: Literal["sha256-1"]
-    """How the order of the blocks follows from the seed."""
+    weights: tuple[Level, ...] = ()
+    """The weight of each in the evidence; equal parts of what complete runs leave, if none are given."""
+    complete: Level = COMPLETE
+    """The weight of complete runs."""
+
+    def __post_init__(self) -> None:
+        if not self.fractions:
+            raise DomainError("there are no checkpoints; give at least one fraction, or leave checkpoints out")
+        if not all(0.0 < fraction < 1.0 for fraction in self.fractions):
+            raise DomainError("a checkpoint is not allowed; checkpoints are fractions of the blocks between 0 and 1")
+        if any(later <= earlier for earlier, later in pairwise(self.fractions)):
+            raise DomainError("the checkpoints are not in rising order, each once; sort them")
+        if not 0.0 < self.complete < 1.0:
+            raise DomainError(f"a weight of {self.complete} for complete runs is not allowed; choose 0 < weight < 1")
+        # Frozen as numbers: what a later version of bbedge prefers must not change a board.
+        given = self.weights or ((1.0 - self.complete) / len(self.fractions),) * len(self.fractions)
+        force_setattr(self, "fractions", tuple(map(float, self.fractions)))
+        force_setattr(self, "weights", _with_sum_one(tuple(map(float, given)), self.complete, len(self.fractions)))
+
+    def seeded(self, order_seed: int) -> Checkpoints:
+        """The checkpoints of a benchmark version whose order has this seed."""
+        return Checkpoints(**structs.asdict(self), order_seed=order_seed)
+
+
+def _with_sum_one(weights: tuple[float, ...], complete: float, count: int) -> tuple[float, ...]:
+    if len(weights) != count:
+        raise DomainError(f"{count} checkpoints but {len(weights)} weights; give one weight per checkpoint")
+    if not all(0.0 < weight < 1.0 for weight in weights):
+        raise DomainError("the weight of a checkpoint is not allowed; weights are above 0 and below 1")
+    total = math.fsum([complete, *weights])
+    if abs(total - 1.0) > _CLOSE:
+        raise DomainError(f"the weights of checkpoints and complete runs add up to {total:g}; they must add up to 1")
+    shares = list(weights)
+    left, given = 1 - Fraction(complete), sum(map(Fraction, shares))
+    if given - left > _ROUNDINGS:  # weights that were rounded by hand
+        shares = [float(Fraction(share) * left / given) for share in shares]
+    # A sum above 1 by a rounding would be evidence before there are any data.
+    while sum(map(Fraction, [complete, *shares])) > 1:
+        largest = shares.index(max(shares))
+        shares[largest] = math.nextafter(shares[largest], 0.0)
+    return tuple(shares)
+
+
+class Checkpoints(CheckpointRule, frozen=True, kw_only=True):
+    """Looks inside the first run, whose blocks are run in a random order; fixed before the first request.
+
+    **Needs:** a seed that was drawn at random once the items and their blocks were known, and not chosen.
+
+    >>> Checkpoints(order_seed=7).complete, Checkpoints(order_seed=7).weights[0]
+    (0.5, 0.0625)
+    """
+
+    order: Literal["sha256-1"] = "sha256-1"
+    """How the order of the blocks follows from the seed; another algorithm would have another name."""
     order_seed: Seed
     """The seed, drawn at random before the first request."""
 
     def __post_init__(self) -> None:
-        if len(self.weights) != len(self.fractions):
-            raise ValueError("'checkpoints' has not one weight for each of the fractions")
+        if type(self.order_seed) is not int or not 0 <= self.order_seed < 2**63:
+            raise DomainError(
+                Argument("order_seed", self.order_seed), " is not a whole number from 0 to 2^63 - 1; draw one at random"
+            )
+        super().__post_init__()
+
+    def planned(self, n_blocks: int) -> dict[int, float]:
+        """The blocks that are complete at each checkpoint of a run over so many, rising, and what each weighs.
+
+        >>> Checkpoints(order_seed=7, fractions=(0.1, 0.5)).planned(15)
+        {2: 0.25, 8: 0.25}
+        """
+        weight_of: dict[int, float] = {}
+        for fraction, weight in zip(self.fractions, self.weights, strict=True):
+            blocks = max(1, math.ceil(fraction * n_blocks - _CLOSE))
+            # Of few blocks two fractions may be the same number, which is then one checkpoint with both weights.
+            if blocks in weight_of:
+                weight = math.nextafter(weight_of[blocks] + weight, 0.0)
+            weight_of[blocks] = weight
+        return weight_of
 
 
-class DesignRecord(Record, frozen=True, kw_only=True):
+class DesignRecord(ResolvedOptions, frozen=True, kw_only=True, forbid_unknown_fields=False, eq=False):
     """What was frozen before the first score was seen."""
 
-    alpha: Level
-    """Largest allowed probability of any false certificate."""
-    tau: Part
-    """What a certified difference exceeds, on the [0, 1] scale."""
-    method: Method
-    """The preset."""
-    evidence: EvidenceKind
-    """How outcomes become evidence."""
-    prediction: PredictionRule
-    """How the next score is predicted."""
-    stakes: StakeRule | Literal["given"]
-    """The rule of the stakes."""
     stake_values: tuple[NotNegative, ...]
     """The stakes."""
     stake_weights: tuple[NotNegative, ...]
@@ -95,49 +165,23 @@ class DesignRecord(Record, frozen=True, kw_only=True):
     """Which directions are tested."""
     directions: Positive
     """Number of directions tested."""
-    score_range: tuple[Number, Number]
-    """The scale of the scores, lower end first."""
-    copies: Copies
-    """Whether replicates that repeat others score by score count."""
-    margin_share: Part
-    """The part of alpha that margins spend. With 0, certificates and margins have alpha each."""
-    mean_share: Level | UnsetType = UNSET
-    """The part of alpha that the intervals of means spend; there are none if it is absent."""
-    holm: Holm
-    """How evidence becomes edges."""
-    planned: Positive | None
-    """The number of replicates that the stakes were made for; null if none was stated."""
     share: Share | UnsetType = UNSET
     """The part of alpha that the directions of this view have; all of it, if absent."""
     weights: Weights | UnsetType = UNSET
     """How the items are weighted in the means; if absent, all weigh the same."""
     gaps: Gaps | UnsetType = UNSET
     """What a missing score does; refuse, if absent."""
-    checkpoints: CheckpointsRecord | UnsetType = UNSET
-    """Looks inside the first pass; only complete passes are looked at, if absent."""
+    checkpoints: Checkpoints | UnsetType = UNSET
+    """Looks inside the first run; only complete runs are looked at, if absent."""
     hash: Digest
     """SHA-256 of the design; of a board, its registration."""
     blocks: Blocks
     """How the items depend on each other."""
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.score_range[1] - self.score_range[0] <= LARGEST:
-            raise ValueError("'score_range' is not two numbers, lower first")
-
-    @property
-    def certificate_share(self) -> float:
-        """The part of alpha that certificates spend."""
-        return 1.0 - self.margin_share - (self.mean_share or 0.0)
-
-    @property
-    def is_joint(self) -> bool:
-        """Whether certificates and margins hold together with probability at least 1 - alpha."""
-        return self.margin_share > 0.0
-
-    @property
-    def has_memory(self) -> bool:
-        """Whether what stands is the answer of every look."""
-        return self.method == "bb-edge-x"
+        super().__post_init__()
+        if self.tau < 0.0:
+            raise ValueError("'tau' is below 0")
 
 
 class Pilot(Record, frozen=True, kw_only=True):
@@ -151,91 +195,86 @@ class Pilot(Record, frozen=True, kw_only=True):
     """The models that it chose."""
 
 
-class BoardHeadline(Record, frozen=True, kw_only=True):
+class Headline(Sparse, frozen=True, kw_only=True):
     """The means that the headline of a board compares: over all items, unless a column is named."""
 
-    macro: str | UnsetType = UNSET
-    """The column of categories whose means have the same weight."""
-    weights: str | UnsetType = UNSET
-    """The column with the weight of each item."""
-    share: Share | UnsetType = UNSET
-    """Its part of every level, beside views."""
+    macro: Name | None = None
+    """The column of categories whose means have the same weight, however many items each has."""
+    weights: Name | None = None
+    """The column with the weight of each item, which also counts inside categories."""
+    share: Share | None = None
+    """Its part of every level, beside views; it also has what is meant for views that a version does not have."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it needs."""
+        return tuple(name for name in (self.macro, self.weights) if name is not None)
 
 
-class BoardViews(Record, frozen=True, kw_only=True):
-    """The rule by which every epoch of a board has views."""
+class Views(Sparse, frozen=True, kw_only=True):
+    """The rule by which every benchmark version of a board has views: other means under the same alpha."""
 
-    column: str | UnsetType = UNSET
+    column: Name | None = None
     """The column of categories, each of which is a view."""
-    weights: dict[str, str] | UnsetType = UNSET
+    weights: dict[str, Name] = field(default_factory=dict)
     """Views by name, each with the column of its weights."""
-    shares: dict[str, Share] | UnsetType = UNSET
-    """The part of every level that single views have."""
-    others: NotNegative | UnsetType = UNSET
+    shares: dict[str, Share] = field(default_factory=dict)
+    """The part of every level that single views have; a version without such a view leaves it to the headline."""
+    others: NotNegative | None = None
     """What all other views have together, in equal parts."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.column is None and not self.weights:
+            raise DesignError("views need a column, whose values they are, or weights, a column for each of them")
+        for name, share in self.shares.items():
+            if name == HEADLINE:
+                raise DesignError(f"{HEADLINE} is no view among others; state its share with the headline")
+            if self.column is None and name not in self.weights:
+                raise DesignError(f"there is no view {quoted(name)} to have a share; there is {listed(self.weights)}")
+            if not 0.0 < share < 1.0:
+                raise DomainError(f"a share of {share} for {quoted(name)} is not allowed; choose 0 < share < 1")
 
-class BoardCheckpoints(Record, frozen=True, kw_only=True):
-    """The looks inside the first pass of every epoch of a board."""
-
-    fractions: tuple[Level, ...]
-    """The part of all blocks that is complete at each checkpoint."""
-    weights: tuple[Level, ...]
-    """The weight of each in the evidence."""
-    complete: Level
-    """The weight of complete passes."""
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that they need."""
+        return (*(() if self.column is None else (self.column,)), *self.weights.values())
 
 
-class BoardDesignRecord(Record, frozen=True, kw_only=True):
-    """The frozen design of a board; what is not set is absent."""
+BoardFamily = Literal["all", "pilot-top-k"]
+Pairing = Literal["all", "first"]
+IncompleteRule = Literal["refuse", "worst-case", "zero"]
+"""What a missing score does: it stops the command, counts against whichever model it could help, or is a failure."""
 
-    alpha: Level
-    """Largest allowed probability of any false certificate in the whole life of the board."""
-    tau: Part
-    """What a certified difference exceeds, on the [0, 1] scale."""
-    method: Method
-    """The preset."""
-    evidence: EvidenceKind | UnsetType = UNSET
-    """Overrides the method's evidence."""
-    prediction: PredictionRule | UnsetType = UNSET
-    """Overrides the method's prediction rule."""
-    stakes: StakeRule | UnsetType = UNSET
-    """Overrides the method's stakes."""
-    score_range: tuple[Number, Number]
-    """The scale of the scores."""
-    family: Literal["all", "pilot-top-k"]
-    """All directions, or those from a candidate that a pilot chooses."""
+
+class BoardOptions(Options, frozen=True, kw_only=True):
+    """The design of a board: the options, and what only a leaderboard that grows has to declare."""
+
+    family: BoardFamily = "all"
+    """All directions, or those from a Top-k candidate that a pilot chooses."""
     k: Positive | UnsetType = UNSET
-    """Size of the candidate."""
+    """Size of the candidate of pilot-top-k."""
     pilot: Positive | UnsetType = UNSET
-    """Number of pilot replicates, which are not evidence."""
-    spending: SpendingRule
+    """Number of pilot replicates of pilot-top-k; they choose the candidate and never become evidence."""
+    spending: SpendingRule = "open-ended"
     """How alpha is shared out over epochs and added models."""
     shares: Positive | UnsetType = UNSET
     """Number of claims that equal spending pays for."""
-    pairing: Literal["all", "first"]
-    """With which stored replicates a new model's runs are joined."""
+    pairing: Pairing = "all"
+    """With which stored replicates a new model's runs are joined, in order: all of them, or the first few."""
     first: Positive | UnsetType = UNSET
     """How many, for pairing first."""
-    copies: Copies
-    """Whether replicates that repeat earlier ones score by score count."""
-    margin_share: Part | UnsetType = UNSET
-    """The part of every level that margins spend."""
-    mean_share: Level | UnsetType = UNSET
-    """The part of every level that intervals of means spend; there are none, if absent."""
-    planned: Positive | UnsetType = UNSET
-    """The number of replicates that the stakes are made for."""
-    headline: BoardHeadline | UnsetType = UNSET
+    headline: Headline | UnsetType = UNSET
     """The means that the headline compares; over all items with the same weight, if absent."""
-    views: BoardViews | UnsetType = UNSET
+    views: Views | UnsetType = UNSET
     """The rule for other views; none, if absent."""
-    incomplete: Literal["refuse", "worst-case", "zero"]
-    """What a missing score does: refuse stops the command."""
-    checkpoints: BoardCheckpoints | UnsetType = UNSET
-    """Looks inside the first pass of every epoch; none, if absent."""
+    incomplete: IncompleteRule = "refuse"
+    """What a missing score does: refuse stops the command, zero defines it as the lowest score."""
+    checkpoints: CheckpointRule | UnsetType = UNSET
+    """Looks inside the first run of every epoch; none, if absent."""
 
 
-class Claim(Record, frozen=True, kw_only=True):
+class StageRecord(Record, frozen=True, kw_only=True):
     """An epoch or an added model, as something that spends a share of alpha."""
 
     claim: Count
@@ -266,7 +305,7 @@ class Attempts(Record, frozen=True, kw_only=True):
 class BoardRecord(Record, frozen=True, kw_only=True):
     """The board that the leaderboard comes from; only from ``bbedge board``."""
 
-    design: BoardDesignRecord
+    design: BoardOptions
     """The frozen design."""
     design_hash: Digest
     """The registration: SHA-256 of the design, the first models, items and blocks, and the seed of their order."""
@@ -286,7 +325,7 @@ class BoardRecord(Record, frozen=True, kw_only=True):
     """The part of alpha that the claims spend."""
     next_level: NotNegative
     """The level of the next claim; 0 if nothing is left."""
-    claims: tuple[Claim, ...]
+    claims: tuple[StageRecord, ...]
     """Every claim, first to last."""
     attempts: Attempts | UnsetType = UNSET
     """Attempts at the runs of the epoch, if ``bbedge evaluate`` has run it."""

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import UNSET, UnsetType, field
 
 from bbedge.records.codec import to_json
-from bbedge.records.design import CheckpointsRecord
+from bbedge.records.design import Checkpoints
 from bbedge.records.events import PARTS, CountedCopy, Event
 from bbedge.records.gate_report import ClaimResult, GateReport, values_of
 from bbedge.records.notes import Note
@@ -72,7 +72,7 @@ class UseBegun(_OfUse, frozen=True, kw_only=True):
     """How missing scores count."""
     study: Digest | None
     """The board of the study that is run for it; ``None`` if the scores come from files."""
-    checkpoints: CheckpointsRecord | None
+    checkpoints: Checkpoints | None
     """The looks inside the first run of the study; ``None`` if there are none."""
 
 

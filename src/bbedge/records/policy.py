@@ -14,7 +14,8 @@ from msgspec import field, structs
 
 from bbedge.errors import DesignError, DomainError, FormatError
 from bbedge.records.codec import convert, parse_toml, plain, to_json
-from bbedge.records.values import HEADLINE, MOST_SHARES, Copies, EvidenceKind, Name, Number, Sparse, Strict
+from bbedge.records.options import SharedOptions
+from bbedge.records.values import HEADLINE, MOST_SHARES, Name, Number, Sparse, Strict
 from bbedge.text import quoted
 
 ClaimKind = Literal["not_worse_by", "better_by", "at_least", "cheaper_by"]
@@ -99,7 +100,7 @@ class _ClaimTable(Strict, frozen=True, kw_only=True):
 _Range = tuple[Number, Number]
 
 
-class Policy(Sparse, frozen=True, kw_only=True, dict=True):
+class Policy(SharedOptions, Sparse, frozen=True, kw_only=True, omit_defaults=True, dict=True):
     r"""What a gate decides, fixed before the scores are seen.
 
     **Needs:** the policy is chosen without looking at the scores that it is applied to.
@@ -115,8 +116,6 @@ class Policy(Sparse, frozen=True, kw_only=True, dict=True):
     """The system that they are compared with; ``None`` if every claim is about a floor."""
     claims: tuple[Claim, ...]
     """What should be true of each candidate."""
-    alpha: float = 0.05
-    """Largest allowed probability that any verdict of the policy is wrong, at any look."""
     when_open: WhenOpen = field(default="error", name="open")
     """What a blocking claim that is not decided means."""
     budget: int | None = None
@@ -125,8 +124,6 @@ class Policy(Sparse, frozen=True, kw_only=True, dict=True):
     """Whether alpha is for each use of the gate or for all uses of a ledger."""
     shares: int | None = None
     """Of a ledger: how many uses have equal parts of alpha; ``None`` for any number, later ones with less."""
-    evidence: EvidenceKind | None = None
-    """Overrides the evidence of bb-edge-x."""
     macro: Name | None = None
     """The item column of the categories whose means the headline averages."""
     weights: Name | None = None
@@ -137,13 +134,9 @@ class Policy(Sparse, frozen=True, kw_only=True, dict=True):
     """Where each metric of an item is an item of its own: the metrics that the headline is about."""
     metric_ranges: dict[Name, _Range] = field(default_factory=dict)
     """The worst and the best possible value of metrics that are not on the common scale."""
-    copies: Copies = "refuse"
-    """Whether runs that repeat earlier ones score by score count."""
 
     def __post_init__(self) -> None:
-        structs.force_setattr(self, "alpha", float(self.alpha))
-        if not 0.0 < self.alpha < 1.0:
-            raise DomainError(f"alpha = {self.alpha} is not allowed; choose 0 < alpha < 1")
+        super().__post_init__()
         if not self.candidates or not all(self.candidates):
             raise DesignError(f"no candidate; name one, several, or {EVERY!r}")
         if len(set(self.candidates)) < len(self.candidates):
@@ -166,7 +159,6 @@ class Policy(Sparse, frozen=True, kw_only=True, dict=True):
             if worst == best or not math.isfinite(best - worst):
                 raise DomainError(f"the range of {quoted(name)} is {worst:g} to {best:g}; give two different values")
         self._check_contradictions()
-        super().__post_init__()
 
     def _check_contradictions(self) -> None:
         """Refuse claims that are there twice, that differ in what they ask of one mean, or that have no effect."""

@@ -22,8 +22,8 @@ def schema(kind: type, title: str) -> Any:  # noqa: ANN401 - any JSON
     content = msgspec.json.schema(kind, schema_hook=lambda _: _MATRIX)
     texts = {record.__name__: _field_texts(record) for record in _records(msgspec.inspect.type_info(kind))}
     for name, record in content["$defs"].items():
-        for key in record["properties"]:
-            record["properties"][key]["description"] = texts[name][key]
+        for key, text in texts[name].items():
+            record["properties"][key]["description"] = text
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title} | _clean(content)
 
 

@@ -89,6 +89,9 @@ def option(
 class Strict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A JSON object or a TOML table in which every key is known."""
 
+    def __post_init__(self) -> None:
+        """Check what types and bounds cannot say; records that have to do so call this one too."""
+
 
 class Sparse(Strict, frozen=True, kw_only=True, omit_defaults=True):
     """A record that is written without its default values, so that a later version with further keys says the same."""

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from bbedge.core.arrays import write_archive
 from bbedge.core.design import Design
 from bbedge.core.family import Family
-from bbedge.core.stakes import Stakes
 from bbedge.errors import BbedgeError, DataError, DesignError, DomainError
 from bbedge.files import UNFINISHED, LockedError, lock, replacing, write_whole
-from bbedge.records.codec import FILE_VERSION, check_file_version
+from bbedge.records.codec import FILE_VERSION, check_file_version, convert, plain
 from bbedge.text import shown_path
 
 # What NumPy and zipfile raise on bytes that are not an archive they wrote.
@@ -157,7 +156,7 @@ class TiledRun:
             ("item weights", design.weights is not None),
             ("views", bool(design.views)),
             ("missing scores", design.gaps != "refuse"),
-            ("intervals of means", design.mean_share > 0.0),
+            ("intervals of means", bool(design.mean_share)),
             ("checkpoints", design.checkpoints is not None),
         ):
             if given:
@@ -277,8 +276,7 @@ def run_of(folder: Path, digest: str) -> TiledRun:
 
 def _content(design: Design, tile: int) -> dict[str, Any]:
     # By way of JSON, so that tuples are lists before the first digest as after.
-    values = {name: value for name, value in asdict(design).items() if name != "mean_share"}  # which is always 0
-    content: dict[str, Any] = json.loads(json.dumps({"version": FILE_VERSION, "tile": tile, "design": values}))
+    content: dict[str, Any] = json.loads(json.dumps({"version": FILE_VERSION, "tile": tile, "design": plain(design)}))
     return content
 
 
@@ -287,25 +285,7 @@ def _digest(content: dict[str, Any]) -> str:
 
 
 def _design(values: dict[str, Any]) -> Design:
-    stakes, family = values["stakes"], values["family"]
-    low, high = values["score_range"]
     try:
-        return Design(
-            models=tuple(values["models"]),
-            items=tuple(values["items"]),
-            blocks=tuple(values["blocks"]),
-            alpha=values["alpha"],
-            tau=values["tau"],
-            method=values["method"],
-            evidence=values["evidence"],
-            prediction=values["prediction"],
-            stakes=Stakes(rule=stakes["rule"], values=tuple(stakes["values"]), weights=tuple(stakes["weights"])),
-            family=Family(kind=family["kind"], candidate=tuple(family["candidate"]), newcomer=family["newcomer"]),
-            score_range=(low, high),
-            copies=values["copies"],
-            margin_share=values["margin_share"],
-            holm=values["holm"],
-            planned=values["planned"],
-        )
+        return convert(values, Design, source="design")
     except BbedgeError as error:
         raise DesignError(f"this version of bbedge cannot use the design of the run: {error}") from error

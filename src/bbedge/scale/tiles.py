@@ -81,7 +81,7 @@ class Strip:
 
 def needs_scores(run: TiledRun) -> bool:
     """Whether some stakes are centred at the null value, and so need the block means themselves."""
-    stakes = run.design.stakes
+    stakes = run.design.grid
     return any(value > CENTRED_MAX and weight > 0 for value, weight in zip(stakes.values, stakes.weights, strict=True))
 
 

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 from msgspec import UNSET
 from numpy.typing import NDArray
 
 from bbedge.core.checkpoint_evidence import plan_of
-from bbedge.core.checkpoints import Checkpoints, PassPlan
+from bbedge.core.checkpoints import PassPlan
 from bbedge.core.conclusions import GapCount
 from bbedge.core.design import Design
 from bbedge.core.leaderboard import Certifier, Leaderboard, certify_design, pilot_design
 from bbedge.core.scores import DesignOptions, Scores
-from bbedge.core.stakes import Stakes
+from bbedge.core.stakes import given_stakes
 from bbedge.core.views import HEADLINE, METRIC, SuiteOptions, suite_options
 from bbedge.errors import Argument, Blank, DesignError
 from bbedge.records.certificate import Document
+from bbedge.records.options import declared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -204,35 +206,11 @@ def _design(document: Document, scores: Scores, options: DesignOptions) -> Desig
 def _options(document: Document) -> DesignOptions:
     """What the certificate states of its design."""
     design = document.design
-    stakes = (
-        Stakes(rule="given", values=design.stake_values, weights=design.stake_weights)
-        if design.stakes == "given"
-        else design.stakes
-    )
-    return {
-        "alpha": design.alpha,
-        "tau": design.tau,
-        "method": design.method,
-        "evidence": design.evidence,
-        "prediction": design.prediction,
-        "stakes": stakes,
-        "copies": design.copies,
-        "margin_share": design.margin_share,
-        "mean_share": design.mean_share or 0.0,
-        "holm": design.holm,
-        "planned": design.planned,
-        "checkpoints": _checkpoints(document),
-    }
-
-
-def _checkpoints(document: Document) -> Checkpoints | None:
-    """Those of the certificate."""
-    given = document.design.checkpoints
-    if not given:
-        return None
-    return Checkpoints(
-        order_seed=given.order_seed, fractions=given.fractions, weights=given.weights, complete=given.complete
-    )
+    options = cast("DesignOptions", declared(design))
+    options["checkpoints"] = design.checkpoints or None
+    if design.stakes == "given":
+        options["stakes"], options["grid"] = None, given_stakes(design.stake_values, design.stake_weights)
+    return options
 
 
 def _shares(document: Document, suite: SuiteOptions) -> DesignOptions:

@@ -20,12 +20,12 @@ import numpy as np
 
 from bbedge.board import Board, BoardDesign
 from bbedge.board_certificate import board_certificate
-from bbedge.certificate.document import plain
 from bbedge.core.checkpoint_evidence import plan_of
 from bbedge.core.checkpoints import PassPlan
 from bbedge.core.scores import Scores
 from bbedge.errors import BoardError, DomainError
 from bbedge.records.certificate import Document
+from bbedge.records.codec import plain
 from bbedge.records.design import BoardRecord
 from bbedge.verify.recompute import Step, blocked, steps
 

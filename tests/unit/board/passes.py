@@ -3,8 +3,8 @@
 import numpy as np
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.design import CheckpointRule
 from bbedge.core.scores import Scores
+from bbedge.records.design import CheckpointRule
 
 MODELS = ("a", "b", "c", "d")
 ITEMS = tuple(f"q{i}" for i in range(60))

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.design import CheckpointRule
 from bbedge.core.checkpoints import pass_plan
 from bbedge.core.leaderboard import Certifier
 from bbedge.errors import BoardError, CopiedReplicateError, DataError, DesignError
 from bbedge.ledger.archive import export_lines, import_lines
 from bbedge.ledger.vectors import pack
+from bbedge.records.design import CheckpointRule
 from bbedge.records.events import PartAdded, part_number, part_place
 from bbedge.verify.ledger import verify_session
 from unit.board.forging import parsed

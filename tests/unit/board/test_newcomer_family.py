@@ -60,8 +60,8 @@ def test_stakes_follow_the_smaller_family():
         Design.make(MODELS, ITEMS, method="bb-edge-x"),
         Design.make(MODELS, ITEMS, method="bb-edge-x", newcomer="new"),
     )
-    assert new.stakes.values != every.stakes.values
-    assert max(new.stakes.values) <= max(every.stakes.values)
+    assert new.grid.values != every.grid.values
+    assert max(new.grid.values) <= max(every.grid.values)
 
 
 def test_untested_directions_have_no_evidence_and_no_edges():

@@ -92,7 +92,7 @@ def changed(*path, to):
         (changed("edges", 0, to=3), "'edges'"),
         (changed("design", to=None), "'design'"),
         (changed("design", "alpha", to="0.05"), "'alpha'"),
-        (changed("design", "score_range", to=[1, 0]), "'score_range'"),
+        (changed("design", "score_range", to=[1, 0]), "score_range="),
         (changed("design", "score_range", to=["a", "b"]), "'score_range'"),
         (changed("design", "blocks", "sizes", to=["1"]), "'sizes'"),
         (changed("looks", 0, to={}), "'replicate' is missing"),

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.design import CheckpointRule
 from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.leaderboard import Certifier, certify_design
 from bbedge.core.scores import Scores
 from bbedge.display.terminal import show_leaderboard
 from bbedge.errors import FormatError
+from bbedge.records.design import CheckpointRule
 from bbedge.verify.verify import verify_certificate
 from unit.board.passes import ITEMS, MODELS, add_part, complete, drawn, life, make
 from unit.certificate.documents import checked, schema

@@ -51,7 +51,7 @@ def test_every_library_gives_the_same_leaderboard(name, kind, tau, stakes, rule)
         blocks=BLOCKS,
         evidence=kind,
         tau=tau,
-        stakes=stakes,
+        **{"stakes" if isinstance(stakes, str) else "grid": stakes},
         prediction=rule,
         alpha=0.2,
         method="bb-edge",

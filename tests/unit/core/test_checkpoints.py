@@ -6,9 +6,10 @@ from fractions import Fraction
 import pytest
 
 from bbedge.core.certifier import Certifier
-from bbedge.core.checkpoints import FRACTIONS, Checkpoints, pass_plan
+from bbedge.core.checkpoints import Checkpoints, pass_plan
 from bbedge.core.design import Design
 from bbedge.errors import DesignError, DomainError
+from bbedge.records.design import FRACTIONS
 
 MODELS = ["a", "b"]
 ITEMS = [f"q{i}" for i in range(200)]

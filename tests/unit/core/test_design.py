@@ -1,11 +1,10 @@
-import dataclasses
-
 import numpy as np
 import pytest
+from msgspec import structs
 
 from bbedge.core import design as module
 from bbedge.core.design import Design, Family
-from bbedge.core.stakes import Stakes, given_stakes
+from bbedge.core.stakes import given_stakes
 from bbedge.errors import BbedgeError, DesignError, DomainError
 
 MODELS = ["a", "b", "c"]
@@ -21,13 +20,13 @@ def make(**options):
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0, -0.1, 1.5, float("nan"), float("inf")])
 def test_alpha_outside_the_open_unit_interval(alpha):
-    with pytest.raises(DomainError, match=r"alpha = .* is not allowed; choose 0 < alpha < 1"):
+    with pytest.raises(DomainError, match=r"alpha=.* is not allowed; choose a number above 0 and below 1"):
         make(alpha=alpha)
 
 
 @pytest.mark.parametrize("tau", [-0.01, 1.0, 2.0, float("nan")])
 def test_tau_outside_its_range(tau):
-    with pytest.raises(DomainError, match=r"tau = .* is not allowed; choose 0 <= tau < 1"):
+    with pytest.raises(DomainError, match=r"tau=.* is not allowed; choose "):
         make(tau=tau)
 
 
@@ -43,17 +42,17 @@ def test_tau_outside_its_range(tau):
         ({"items": ["q", 3]}, DesignError, "every item needs a name"),
         ({"blocks": ["x", "y"]}, DesignError, "4 items but 2 block labels"),
         ({"blocks": "dialogue"}, DomainError, "unknown block rule 'dialogue'; choose one of item, one"),
-        ({"method": "bb-edge-y"}, DomainError, "unknown method 'bb-edge-y'; choose one of bb-edge, bb-edge-x"),
-        ({"evidence": "bayes"}, DomainError, "unknown evidence 'bayes'"),
-        ({"prediction": "oracle"}, DomainError, "unknown prediction rule 'oracle'"),
-        ({"stakes": "guess"}, DomainError, "unknown stake rule 'guess'"),
-        ({"stakes": []}, DomainError, "stake grid is empty"),
-        ({"stakes": [0.5, -0.5]}, DomainError, r"stake -0\.5 is not allowed"),
+        ({"method": "bb-edge-y"}, DomainError, "method='bb-edge-y' is not allowed; choose one of bb-edge, bb-edge-x"),
+        ({"evidence": "bayes"}, DomainError, "evidence='bayes' is not allowed"),
+        ({"prediction": "oracle"}, DomainError, "prediction='oracle' is not allowed"),
+        ({"stakes": "guess"}, DomainError, "stakes='guess' is not allowed"),
+        ({"grid": []}, DomainError, "stake grid is empty"),
+        ({"grid": [0.5, -0.5]}, DomainError, r"stake -0\.5 is not allowed"),
         ({"candidate": ["z"]}, DesignError, "candidate names 'z', which is not a model"),
         ({"candidate": []}, DesignError, "candidate of 0 of 3 models"),
         ({"candidate": ["a", "b", "c"]}, DesignError, "candidate of 3 of 3 models"),
-        ({"score_range": (1.0, 0.0)}, DomainError, r"score range 1\.0 to 0\.0"),
-        ({"score_range": (0.0, float("inf"))}, DomainError, "score range"),
+        ({"score_range": (1.0, 0.0)}, DomainError, r"score_range=\(1\.0, 0\.0\) is not allowed"),
+        ({"score_range": (0.0, float("inf"))}, DomainError, "score_range="),
     ],
 )
 def test_designs_that_are_refused(options, error, message):
@@ -66,17 +65,17 @@ def test_wide_stakes_need_sharp_or_betting_evidence(evidence):
     with pytest.raises(DesignError, match=f"too wide for {evidence} evidence"):
         make(evidence=evidence, stakes="design")
     with pytest.raises(DesignError, match=f"too wide for {evidence} evidence"):
-        make(evidence=evidence, stakes=[0.5, 0.9500001])
-    assert make(evidence=evidence, stakes=[0.5, 0.95]).stakes.values == (0.5, 0.95)
+        make(evidence=evidence, grid=[0.5, 0.9500001])
+    assert make(evidence=evidence, grid=[0.5, 0.95]).grid.values == (0.5, 0.95)
 
 
 @pytest.mark.parametrize("evidence", ["sharp", "betting"])
 def test_stakes_are_bounded_by_what_keeps_factors_positive(evidence):
-    assert make(evidence=evidence, stakes=[1.9]).stakes.is_wide
+    assert make(evidence=evidence, grid=[1.9]).grid.is_wide
     with pytest.raises(DesignError, match=r"stake 1\.91 is too wide; at tau = 0\.0 at most 1\.9"):
-        make(evidence=evidence, stakes=[1.91])
+        make(evidence=evidence, grid=[1.91])
     with pytest.raises(DesignError, match=r"stake 1\.9 is too wide; at tau = 0\.3"):
-        make(evidence=evidence, stakes=[1.9], tau=0.3)
+        make(evidence=evidence, grid=[1.9], tau=0.3)
 
 
 def test_every_refusal_is_a_bbedge_error_and_a_value_error():
@@ -91,15 +90,15 @@ def test_every_refusal_is_a_bbedge_error_and_a_value_error():
 def test_bb_edge():
     design = make()
     assert (design.method, design.evidence, design.prediction) == ("bb-edge", "bernstein", "running-mean")
-    assert design.stakes.rule == "paper"
-    assert len(design.stakes.values) == 41
+    assert design.stakes == "paper"
+    assert len(design.grid.values) == 41
     assert (design.alpha, design.tau, design.family.kind) == (0.05, 0.0, "all")
 
 
 def test_bb_edge_x():
     design = make(method="bb-edge-x")
-    assert (design.evidence, design.prediction, design.stakes.rule) == ("betting", "running-mean", "design")
-    assert len(design.stakes.values) == 12
+    assert (design.evidence, design.prediction, design.stakes) == ("betting", "running-mean", "design")
+    assert len(design.grid.values) == 12
 
 
 def test_bb_edge_x_falls_back_to_sharp_exactly_beyond_the_limit(monkeypatch):
@@ -115,7 +114,7 @@ def test_bb_edge_x_falls_back_to_sharp_exactly_beyond_the_limit(monkeypatch):
 
 def test_a_method_may_be_overridden_in_parts():
     design = make(method="bb-edge-x", evidence="sharp", prediction="two-way", stakes="paper")
-    assert (design.evidence, design.prediction, design.stakes.rule) == ("sharp", "two-way", "paper")
+    assert (design.evidence, design.prediction, design.stakes) == ("sharp", "two-way", "paper")
 
 
 def test_blocks():
@@ -126,7 +125,7 @@ def test_blocks():
 
 def test_design_stakes_see_the_blocks_the_level_and_the_family():
     values = [
-        make(method="bb-edge-x", **options).stakes.values[-1]
+        make(method="bb-edge-x", **options).grid.values[-1]
         for options in ({}, {"blocks": "one"}, {"alpha": 0.01}, {"candidate": ["a"]})
     ]
     assert len(set(values)) == 4
@@ -135,7 +134,7 @@ def test_design_stakes_see_the_blocks_the_level_and_the_family():
     assert values[3] == pytest.approx((2 * np.log(2 / 0.04) / (25 * 4)) ** 0.5, rel=1e-12)
     # With four replicates planned, kappa ends at 1; with two thousand, at 125.
     for planned, most in ((4, 1.0), (100, 25.0), (400, 25.0), (2000, 125.0)):
-        last = make(method="bb-edge-x", planned=planned).stakes.values[-1]
+        last = make(method="bb-edge-x", planned=planned).grid.values[-1]
         assert last == pytest.approx(min(1.9, (2 * np.log(6 / 0.04) / (most * 4)) ** 0.5), rel=1e-12)
 
 
@@ -169,7 +168,7 @@ def test_bb_edge_stays_as_published():
 )
 def test_direct_e_holm_with_the_stakes_of_bb_edge_x_is_said_by_options(options):
     design = Design.make(["a", "b", "c"], ["q1", "q2", "q3"], **options)
-    assert design.stakes.values[-1] == pytest.approx(0.3573044170930271, rel=1e-15)
+    assert design.grid.values[-1] == pytest.approx(0.3573044170930271, rel=1e-15)
     assert (design.holm, design.margin_share, design.certificate_alpha) == ("direct", 0.0, 0.05)
     assert design.has_memory == (design.method == "bb-edge-x")
 
@@ -209,8 +208,8 @@ def test_what_bb_edge_x_has_of_its_own_is_in_the_hash():
         ({"method": "bb-edge", "margin_share": 0.2}, "margin_share=0.2 is not part of bb-edge; leave"),
         ({"method": "bb-edge", "planned": 3}, "planned=3 is not part of bb-edge; leave"),
         ({"method": "bb-edge", "holm": "staggered"}, "holm='staggered' is not part of bb-edge; leave"),
-        ({"margin_share": 1.0}, "choose 0 <= margin_share < 1"),
-        ({"margin_share": float("nan")}, "choose 0 <= margin_share < 1"),
+        ({"margin_share": 1.0}, "margin_share=.* choose a number of at least 0 and below 1"),
+        ({"margin_share": float("nan")}, "margin_share=.* choose a number of at least 0 and below 1"),
         ({"planned": 0}, "a whole number of at least 1"),
         ({"planned": 2.5}, "a whole number of at least 1"),
         ({"planned": 3, "stakes": "paper"}, "has no meaning with paper stakes"),
@@ -261,7 +260,7 @@ def test_the_hash_of_one_design_is_pinned():
         tau=0.03,
         evidence="sharp",
         prediction="two-way",
-        stakes=[0.1, 1.2],
+        grid=[0.1, 1.2],
         candidate=["b"],
         score_range=(0, 10),
         method="bb-edge",
@@ -290,9 +289,9 @@ def test_the_hash_changes_with_every_field():
         make(evidence="betting"),
         make(evidence="sharp", prediction="two-way"),
         make(evidence="sharp", stakes="design"),
-        make(evidence="sharp", stakes=[0.5]),
-        make(evidence="sharp", stakes=[0.5, 0.6]),
-        make(evidence="sharp", stakes=given_stakes((0.5, 0.6), (0.25, 0.75))),
+        make(evidence="sharp", grid=[0.5]),
+        make(evidence="sharp", grid=[0.5, 0.6]),
+        make(evidence="sharp", grid=given_stakes((0.5, 0.6), (0.25, 0.75))),
         make(evidence="sharp", candidate=["a"]),
         make(evidence="sharp", candidate=["b"]),
         make(evidence="sharp", score_range=(0.0, 10.0)),
@@ -310,11 +309,9 @@ def test_a_stake_grid_that_only_claims_a_rule_does_not_share_its_hash():
     # The hash writes a named rule instead of its values, so the values must be those of the rule.
     for rule in ("paper", "design"):
         real = make(evidence="betting", stakes=rule)
-        try:
-            fake = make(evidence="betting", stakes=Stakes(rule=rule, values=(0.5,), weights=(1.0,)))
-        except BbedgeError:
-            continue
-        assert fake.hash != real.hash
+        with pytest.raises(DesignError, match=f"these are not the {rule} stakes"):
+            structs.replace(real, grid=given_stakes((0.5,)))
+        assert make(evidence="betting", grid=(0.5,)).hash != real.hash
 
 
 def test_naming_a_candidate_twice_is_naming_it_once():
@@ -324,18 +321,18 @@ def test_naming_a_candidate_twice_is_naming_it_once():
 # Frozen ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(Design)])
+@pytest.mark.parametrize("field", Design.__struct_fields__)
 def test_a_design_cannot_be_changed(field):
     design = make()
-    with pytest.raises(dataclasses.FrozenInstanceError):
+    with pytest.raises(AttributeError):
         setattr(design, field, getattr(design, field))
 
 
 def test_a_design_is_validated_however_it_is_made():
     with pytest.raises(DomainError, match="alpha"):
-        dataclasses.replace(make(), alpha=2.0)
+        structs.replace(make(), alpha=2.0)
     with pytest.raises(DesignError, match="too wide"):
-        dataclasses.replace(make(), stakes=given_stakes((1.5,)))
+        structs.replace(make(), stakes="given", grid=given_stakes((1.5,)))
 
 
 def test_designs_compare_by_content():

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from bbedge.core import bounds
 from bbedge.core.arrays import load_arrays, write_archive
@@ -87,7 +88,7 @@ DESIGNS = {
     "planned": {"planned": 1},
     "gaps": {"gaps": "worst-case"},
     "gaps sharp": {"gaps": "worst-case", "evidence": "sharp", "weights": WEIGHTS},
-    "own weights": {"checkpoints": replace(EARLY, weights=(0.1, 0.1, 0.2, 0.3), complete=0.3)},
+    "own weights": {"checkpoints": structs.replace(EARLY, weights=(0.1, 0.1, 0.2, 0.3), complete=0.3)},
     "candidate": {"candidate": ["a"]},
 }
 
@@ -96,7 +97,7 @@ DESIGNS = {
 def test_evidence_is_that_of_the_definition(name):
     design = make(**DESIGNS[name])
     data = panels(holes=0.1 if "gaps" in name else 0.0)
-    certifier, plain = Certifier(design), Certifier(replace(design, checkpoints=None))
+    certifier, plain = Certifier(design), Certifier(structs.replace(design, checkpoints=None))
     looks = parts_of(certifier, data[0])
     assert len(looks) == 4
     for panel in data:
@@ -398,7 +399,7 @@ def test_margins_after_the_pass_are_the_better_of_both():
     inside = certifier.evidence.lower_bounds()
     certifier.update(panel)
     after = certifier.evidence.lower_bounds()
-    plain = Certifier(replace(design, checkpoints=None))
+    plain = Certifier(structs.replace(design, checkpoints=None))
     plain.update(panel)
     upper = plain.evidence.lower_bounds()
     off = ~np.eye(3, dtype=bool)

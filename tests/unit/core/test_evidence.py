@@ -26,7 +26,7 @@ def fed(design, panels=2, seed=0):
 
 def test_one_stake_one_item_by_hand():
     # a scores 1 and b scores 0, so Y = 1 and p = 1/2: 0.4 * 0.5 - (-log 0.6 - 0.4) / 4.
-    evidence = Evidence(Design.make(["a", "b"], ["q"], stakes=[0.4], method="bb-edge"))
+    evidence = Evidence(Design.make(["a", "b"], ["q"], grid=[0.4], method="bb-edge"))
     evidence.update([[1.0], [0.0]])
     psi = -np.log(0.6) - 0.4
     assert evidence.log_e()[0, 1] == pytest.approx(0.2 - psi / 4, abs=1e-12)
@@ -38,7 +38,7 @@ def test_one_stake_one_item_by_hand():
 
 
 def test_a_wide_stake_predicts_the_null_value_by_hand():
-    evidence = Evidence(Design.make(["a", "b"], ["q"], tau=0.2, evidence="betting", stakes=[1.5], method="bb-edge"))
+    evidence = Evidence(Design.make(["a", "b"], ["q"], tau=0.2, evidence="betting", grid=[1.5], method="bb-edge"))
     for _ in range(2):
         evidence.update([[1.0], [0.0]])
     assert evidence.log_e()[0, 1] == pytest.approx(2 * np.log(1 + 1.5 * 0.4), abs=1e-11)
@@ -104,8 +104,8 @@ def test_evidence_that_overflows_outside_of_logarithms():
         tau=0.0,
         kind="betting",
         prediction="running-mean",
-        stakes=design.stakes.values,
-        weights=design.stakes.weights,
+        stakes=design.grid.values,
+        weights=design.grid.weights,
     )
     for a, b in ((0, 1), (1, 0)):
         # All blocks are alike, so one of them says what 4,000 of them give.

@@ -36,8 +36,8 @@ def test_only_the_null_of_the_linear_term_moves(kind, tau, at):
         tau=tau,
         kind=kind,
         prediction="running-mean",
-        stakes=design.stakes.values,
-        weights=design.stakes.weights,
+        stakes=design.grid.values,
+        weights=design.grid.weights,
     )
     rows = [[list(row) for row in panel] for panel in panels.tolist()]
     found = made.log_e_above(at)

@@ -14,6 +14,7 @@ from bbedge.core.family import Levels
 from bbedge.core.leaderboard import certify, certify_pilot_top_k
 from bbedge.core.scores import Scores
 from bbedge.errors import DesignError, DomainError
+from bbedge.records.options import Options
 
 MODELS = ["a", "b", "c"]
 
@@ -257,7 +258,7 @@ def exact_log_evidence(inner: Design, panels: np.ndarray, model: int, side: int,
     """With the stakes of the program, every item a block, and predictions that are running means."""
     scores = [[Decimal(x) if side == 1 else 1 - Decimal(x) for x in panel[model].tolist()] for panel in panels]
     total = Decimal(0)
-    for stake, weight in zip(inner.stakes.values, inner.stakes.weights, strict=True):
+    for stake, weight in zip(inner.grid.values, inner.grid.weights, strict=True):
         log, u = Decimal(0), Decimal(stake)
         for r, row in enumerate(scores):
             for m, y in enumerate(row):
@@ -291,7 +292,7 @@ def test_levels_never_add_up_to_more_than_alpha():
     rng = np.random.default_rng(0)
     for alpha, first, second in rng.random((2000, 3)):
         margin, mean = 0.999 * first, (1.0 - first) * second * 0.999
-        levels = Levels.of(alpha, margin_share=margin, mean_share=mean)
+        levels = Levels.of(Options(alpha=alpha, margin_share=margin, mean_share=mean))
         parts = [levels.certificates, levels.margins, levels.means]
         assert sum(map(Decimal, parts)) <= Decimal(alpha)
         assert parts == pytest.approx([alpha * (1 - margin - mean), alpha * margin, alpha * mean], rel=1e-9, abs=1e-15)

@@ -65,14 +65,14 @@ def test_evidence_in_many_tiles_is_the_definition(monkeypatch, kind, tau):
     evidence = fed(monkeypatch, 1 << 14, evidence=kind, tau=tau)
     log_e, bounds, design = evidence.log_e(), evidence.lower_bounds(), evidence.design
     assert len(used) > 4
-    assert min(used) < len(design.stakes.values) / 2
+    assert min(used) < len(design.grid.values) / 2
     setting = oracle.Setting(
         blocks=tuple(range(N_ITEMS)),
         tau=tau,
         kind=kind,
         prediction=design.prediction,
-        stakes=design.stakes.values,
-        weights=design.stakes.weights,
+        stakes=design.grid.values,
+        weights=design.grid.weights,
     )
     rng, given = np.random.default_rng(4), [panel.tolist() for panel in panels()]
     for _ in range(4):

@@ -37,8 +37,8 @@ def setting_of(made):
         tau=made.tau,
         kind=made.evidence,
         prediction=made.prediction,
-        stakes=made.stakes.values,
-        weights=made.stakes.weights,
+        stakes=made.grid.values,
+        weights=made.grid.weights,
     )
 
 
@@ -53,7 +53,7 @@ def literal(made, panels):
         }
         for r in range(1, len(panels) + 1)
     ]
-    return oracle.staggered(looks, design_entries(made.planned), made.stakes.weights, made.certificate_alpha)
+    return oracle.staggered(looks, design_entries(made.planned), made.grid.weights, made.certificate_alpha)
 
 
 def found(look):

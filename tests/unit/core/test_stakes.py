@@ -10,7 +10,6 @@ from bbedge.errors import DomainError
 
 def test_paper_stakes_are_41_equal_steps_up_to_095():
     stakes = paper_stakes()
-    assert stakes.rule == "paper"
     assert len(stakes.values) == 41
     assert stakes.values[0] == 0.0
     assert stakes.values[40] == 0.95
@@ -22,15 +21,14 @@ def test_paper_stakes_are_41_equal_steps_up_to_095():
 
 
 def test_wide_max():
-    assert wide_max(0.0) == pytest.approx(1.9, rel=1e-15)
-    assert wide_max(0.3) == pytest.approx(0.95 / 0.65, rel=1e-15)
+    assert wide_max(0.5) == pytest.approx(1.9, rel=1e-15)
+    assert wide_max(0.65) == pytest.approx(0.95 / 0.65, rel=1e-15)
 
 
 def test_design_stakes_by_hand():
     # 2 log(2 / 0.05) = 7.377758908227872. With 100 blocks the first stake is sqrt(7.3777... * 80 / 100), above 1.9, and
     # the last is sqrt(7.3777... / (100 * 25)).
-    stakes = design_stakes(alpha=0.05, tau=0.0, n_directions=2, effective_blocks=100.0)
-    assert stakes.rule == "design"
+    stakes = design_stakes(alpha=0.05, cap=wide_max(0.5), n_directions=2, effective_blocks=100.0)
     assert stakes.weights == (1 / 12,) * 12
     assert len(stakes.values) == 12
     assert stakes.values[0] == pytest.approx(1.9, rel=1e-15)
@@ -44,7 +42,7 @@ def test_design_stakes_by_hand():
 
 
 def test_design_stakes_without_a_cap():
-    stakes = design_stakes(alpha=0.1, tau=0.3, n_directions=12, effective_blocks=5000.0)
+    stakes = design_stakes(alpha=0.1, cap=wide_max(0.65), n_directions=12, effective_blocks=5000.0)
     budget = 2 * math.log(120)
     assert stakes.values[0] == pytest.approx(math.sqrt(budget * 80 / 5000), rel=1e-14)
     assert stakes.values[5] == pytest.approx(math.sqrt(budget / (5000 / 80 * 2000 ** (5 / 11))), rel=1e-13)
@@ -52,15 +50,14 @@ def test_design_stakes_without_a_cap():
 
 
 def test_design_stakes_are_capped_for_the_margin():
-    stakes = design_stakes(alpha=0.05, tau=0.3, n_directions=2, effective_blocks=1.0)
-    assert stakes.values[0] == wide_max(0.3)
+    stakes = design_stakes(alpha=0.05, cap=wide_max(0.65), n_directions=2, effective_blocks=1.0)
+    assert stakes.values[0] == wide_max(0.65)
     assert max(stakes.values) <= 0.95 / 0.65 * (1 + 1e-15)
 
 
 def test_given_stakes_have_equal_weights_unless_told():
     assert given_stakes((0.1, 0.2)).weights == (0.5, 0.5)
     assert given_stakes((0.1, 0.2), (0.25, 0.75)).weights == (0.25, 0.75)
-    assert given_stakes((0.1,)).rule == "given"
 
 
 @pytest.mark.parametrize(
@@ -79,7 +76,7 @@ def test_given_stakes_have_equal_weights_unless_told():
 )
 def test_stakes_that_are_refused(values, weights, message):
     with pytest.raises(DomainError, match=message):
-        Stakes(rule="given", values=values, weights=weights)
+        Stakes(values=values, weights=weights)
 
 
 def test_an_empty_grid_is_refused_before_weights_are_made():
@@ -89,7 +86,7 @@ def test_an_empty_grid_is_refused_before_weights_are_made():
 
 def test_stakes_are_frozen():
     with pytest.raises(AttributeError):
-        paper_stakes().rule = "given"
+        paper_stakes().values = (0.1,)
 
 
 @pytest.mark.parametrize("weights", [(2.0, 1.0, 1.0), (0.5, 0.6, 0.1), (1e-300, 3e-300, 7e-300), (1.0, 1e-17, 1.0)])

@@ -11,7 +11,7 @@ from bbedge import Design, Scores, certify
 from bbedge.core.certifier import Certifier
 from bbedge.core.evidence import Evidence
 from bbedge.core.evidence_set import EvidenceSet
-from bbedge.core.stakes import design_entries, design_stakes
+from bbedge.core.stakes import design_entries, design_stakes, wide_max
 from bbedge.core.views import allot_shares, category_weights, macro_weights
 from bbedge.errors import DataError, DesignError, DomainError
 
@@ -85,9 +85,9 @@ def test_every_view_has_the_stakes_of_its_size_and_share():
     assert made.shares == pytest.approx((0.35, 0.35, 0.3))
     for part, share, items in zip(made.parts, (0.35, 0.35, 0.3), (8, 3, 5), strict=True):
         grid = design_stakes(
-            alpha=made.certificate_alpha, tau=0.0, n_directions=6 / share, effective_blocks=items, planned=None
+            alpha=made.certificate_alpha, cap=wide_max(0.5), n_directions=6 / share, effective_blocks=items
         )
-        np.testing.assert_allclose(part.stakes.values, grid.values)
+        np.testing.assert_allclose(part.grid.values, grid.values)
         assert part.holm == "staggered"
         assert not part.views
 
@@ -159,7 +159,7 @@ def test_staggered_e_holm_over_views_is_that_of_every_set(seed, n_models, means,
         for r in range(1, looks + 1)
     ]
     wanted = oracle.staggered(
-        by_look, design_entries(made.planned), made.stakes.weights, made.certificate_alpha, made.shares
+        by_look, design_entries(made.planned), made.grid.weights, made.certificate_alpha, made.shares
     )
     assert found == wanted
     assert {edge[0] for edge in wanted[-1]} >= {0, 1}
@@ -179,8 +179,8 @@ def stake_logs(part, panels, a, b):
         tau=part.tau,
         kind=part.evidence,
         prediction=part.prediction,
-        stakes=part.stakes.values,
-        weights=part.stakes.weights,
+        stakes=part.grid.values,
+        weights=part.grid.weights,
     )
     return oracle.stake_logs(setting, [panel[:, spread].tolist() for panel in panels], a, b)
 

@@ -15,7 +15,6 @@ from msgspec import structs
 from rich.console import Console
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.design import CheckpointRule
 from bbedge.board.stored_scores import stored_scores
 from bbedge.cli.evaluate_screen import Screen, first_pass_lines, line
 from bbedge.core.certifier import Certifier
@@ -27,6 +26,7 @@ from bbedge.evaluate.events import Dropped, Looked, PartLooked, ReplicateBegun, 
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.study_board import first_run_of, frozen_design
 from bbedge.gate import Claim, Policy, gate
+from bbedge.records.design import CheckpointRule
 from bbedge.records.journal import Done
 from bbedge.study.synthetic import SyntheticBenchmark
 from bbedge.verify.ledger import verify

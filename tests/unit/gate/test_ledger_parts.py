@@ -1,6 +1,7 @@
 """The ledger of a gate whose studies are looked at inside their first run."""
 
 import io
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from bbedge.gate.first_run import FirstRun
 from bbedge.gate.ledger import record_look, reserve
 from bbedge.gate.uses import level_of
 from bbedge.ledger.store import Store
+from bbedge.records.codec import to_json
 from bbedge.records.events import PARTS
 from gate_ledgers import Taken
 
@@ -97,7 +99,7 @@ def test_a_record_says_which_part_it_is_of(begun):
     look(begun, APART, 2)
     end(begun, APART, 2)
     (_, _, _), (_, _, line), *looked, (kind, _, decided) = contents(begun)
-    assert line["checkpoints"] == CHECKPOINTS.content
+    assert line["checkpoints"] == json.loads(to_json(CHECKPOINTS))
     assert [(each, list(content["parts"]), content["runs"]) for each, _, content in looked] == [
         ("looked", ["1"], {}),
         ("looked", ["2"], {}),

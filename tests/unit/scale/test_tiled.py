@@ -17,7 +17,7 @@ SETTINGS = {
     "uneven": {"blocks": uneven(40)},
     "uneven, tau": {"blocks": uneven(40), "tau": 0.02},
     "one block": {"blocks": "one"},
-    "few stakes": {"blocks": uneven(40), "tau": 0.02, "stakes": [0.1, 0.4]},
+    "few stakes": {"blocks": uneven(40), "tau": 0.02, "grid": [0.1, 0.4]},
     "wide": {"method": "bb-edge-x", "holm": "direct"},
     "wide, uneven, tau": {"method": "bb-edge-x", "holm": "direct", "blocks": uneven(40), "tau": 0.05},
     "candidate": {"candidate": ["m1", "m8", "m12"], "tau": 0.01},
@@ -102,7 +102,7 @@ def test_cores_give_the_bytes_that_one_gives(tmp_path):
 
 
 def test_a_run_goes_on_after_it_was_opened_again(tmp_path):
-    design = a_design(evidence="betting", score_range=(0.0, 10.0), stakes=[0.1, 0.3])
+    design = a_design(evidence="betting", score_range=(0.0, 10.0), grid=[0.1, 0.3])
     given = list(panels(design, 3))
     once = TiledLeaderboard.create(tmp_path / "once", design, tile=4)
     TiledLeaderboard.create(tmp_path / "often", design, tile=4)

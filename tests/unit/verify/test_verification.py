@@ -262,7 +262,7 @@ def test_files_left_out_and_added_are_named(tmp_path):
         (SCORES, {"method": "bb-edge"}),
         (SCORES, {"alpha": 0.2, "tau": 0.01, "evidence": "sharp", "prediction": "two-way"}),
         (SCORES, {"margin_share": 0.0, "planned": 3}),
-        (SCORES, {"stakes": [0.25, 0.5], "blocks": "one"}),
+        (SCORES, {"grid": [0.25, 0.5], "blocks": "one"}),
         (SCORES, {"blocks": "item"}),
         (SCORES, {"mean_share": 0.1}),
         (SCORES, {"candidate": ["three-shot", "plain"]}),

@@ -1,0 +1,227 @@
+"""The options of a design: what people declare before they see scores, each option one field.
+
+From a field follow the argument of Python functions, the key of TOML files, the option of the command line, the key of
+certificates and ledgers, the hash of the design, the JSON Schema and the reference pages. What an option does is in
+:mod:`bbedge.core`.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Annotated, Literal, TypedDict, cast
+
+from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
+from msgspec.structs import fields, force_setattr
+
+from bbedge.errors import Argument, DesignError, DomainError
+from bbedge.records.codec import record_from_arguments
+from bbedge.records.values import (
+    Copies,
+    EvidenceKind,
+    Holm,
+    Level,
+    Method,
+    Number,
+    Part,
+    Positive,
+    PredictionRule,
+    StakeRule,
+    Strict,
+    option,
+)
+
+MARGIN_SHARE = 0.2
+"""The part of alpha that ``bb-edge-x`` spends on margins."""
+
+
+class SharedOptions(Strict, frozen=True, kw_only=True):
+    """What leaderboards, boards and gates declare alike."""
+
+    alpha: Annotated[
+        Level, option("Error level: the largest probability of any false certificate, over all pairs and all looks.")
+    ] = 0.05
+    evidence: Annotated[
+        EvidenceKind | UnsetType, option("How outcomes become evidence; overrides the method's choice.", default=False)
+    ] = UNSET
+    copies: Annotated[
+        Copies,
+        option(
+            "Replicates with the same scores as another one: stop (refuse) or count them (allow). Decide before the "
+            "runs; the certificate records it."
+        ),
+    ] = "refuse"
+
+    def __post_init__(self) -> None:
+        # msgspec checks types and bounds of what comes from files; here those of what comes from Python.
+        unchecked = _unchecked(type(self))
+        given = {name: getattr(self, name) for name in unchecked.__struct_fields__}
+        checked = record_from_arguments(unchecked, {name: value for name, value in given.items() if value is not UNSET})
+        for name in unchecked.__struct_fields__:
+            force_setattr(self, name, getattr(checked, name))  # whole numbers as floats: one design, one hash
+        super().__post_init__()
+
+
+@cache
+def _unchecked(kind: type[Struct]) -> type[Struct]:
+    """The options of a record, as a record without checks of its own."""
+    options = next(base for base in kind.__mro__ if base.__module__ == __name__)
+    return defstruct(options.__name__, [(field.name, field.type, UNSET) for field in fields(options)], kw_only=True)
+
+
+class Options(SharedOptions, frozen=True, kw_only=True):
+    """What people declare about a leaderboard, at which level and by which method.
+
+    >>> Options(margin_share=0.1).certificate_share
+    0.9
+    """
+
+    tau: Annotated[
+        Annotated[float, Meta(gt=-1, lt=1)],
+        option(
+            "Certify only differences above this margin, a fraction of the score range (0.02 is two points of 100)."
+        ),
+    ] = 0.0
+    method: Annotated[
+        Method,
+        option(
+            "bb-edge-x certifies sooner, and its comparisons and margins hold together; bb-edge is the published "
+            "method. Choose before you see results."
+        ),
+    ] = "bb-edge-x"
+    prediction: Annotated[
+        PredictionRule | UnsetType,
+        option("How the next score is predicted; overrides the method's choice.", default=False),
+    ] = UNSET
+    stakes: Annotated[
+        StakeRule | UnsetType, option("The rule of the stakes; overrides the method's choice.", default=False)
+    ] = UNSET
+    score_range: Annotated[
+        tuple[Number, Number], option("Lowest and highest possible score, for instance 0 10.", metavar="LO HI")
+    ] = (0.0, 1.0)
+    margin_share: Annotated[
+        Part | UnsetType,
+        option(
+            "The part of alpha that the margins of bb-edge-x use. With 0, comparisons and margins use alpha each.",
+            metavar="SHARE",
+            default=f"{MARGIN_SHARE}",
+        ),
+    ] = UNSET
+    mean_share: Annotated[
+        Part | UnsetType,
+        option(
+            "The part of alpha that intervals for the models' own mean scores use, out of that of the comparisons; 0.1 "
+            "is usual. Without it there are no such intervals.",
+            metavar="SHARE",
+            default="0",
+        ),
+    ] = UNSET
+    holm: Annotated[
+        Holm | UnsetType,
+        option(
+            "How evidence becomes edges: at every look by itself (direct), or with stakes that enter one after another "
+            "(staggered). Overrides what the size of the design chooses.",
+            default=False,
+        ),
+    ] = UNSET
+    planned: Annotated[
+        Positive | UnsetType,
+        option(
+            "Number of runs that were planned before the first one; bb-edge-x then bets for that many. Never count the "
+            "runs in the file: how many there are may depend on their results, which voids the guarantee.",
+            metavar="R",
+            default=False,
+        ),
+    ] = UNSET
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.mean_share == 0.0:
+            force_setattr(self, "mean_share", UNSET)  # one design, one hash
+        low, high = self.score_range
+        if not (math.isfinite(high - low) and low < high):
+            raise DomainError(
+                Argument("score_range", self.score_range), " is not allowed; give two finite numbers, lower first"
+            )
+        self._check_method()
+        margins, means = self.resolved_margin_share, self.mean_share or 0.0
+        if means and not margins:
+            raise DesignError(
+                Argument("mean_share", means),
+                " needs a share for margins above 0, so that everything shown holds together",
+            )
+        if margins + means >= 1.0:
+            raise DomainError(
+                f"margins and means with {margins} and {means} of alpha leave nothing for certificates; choose shares "
+                "whose sum is below 1"
+            )
+
+    def _check_method(self) -> None:
+        if self.has_memory:
+            return
+        for name, without in (("margin_share", 0.0), ("mean_share", 0.0), ("holm", "direct"), ("planned", None)):
+            value = getattr(self, name)
+            if value not in (UNSET, without):
+                raise DesignError(Argument(name, value), f" is not part of {self.method}; leave it out")
+
+    @property
+    def has_memory(self) -> bool:
+        """Whether what stands is the answer of every look: true of methods whose later looks take nothing back."""
+        return self.method == "bb-edge-x"
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether certificates and margins hold together with probability at least ``1 - alpha``."""
+        return self.resolved_margin_share > 0.0
+
+    @property
+    def resolved_margin_share(self) -> float:
+        """The part of alpha that margins spend: the one declared, or that of the method."""
+        if self.margin_share is UNSET:
+            return MARGIN_SHARE if self.has_memory else 0.0
+        return self.margin_share
+
+    @property
+    def certificate_share(self) -> float:
+        """The part of alpha that certificates spend."""
+        return 1.0 - self.resolved_margin_share - (self.mean_share or 0.0)
+
+
+class ResolvedOptions(Options, frozen=True, kw_only=True):
+    """Options with what the method and the size of the design chose where nothing was declared."""
+
+    evidence: EvidenceKind
+    """How outcomes become evidence."""
+    prediction: PredictionRule
+    """How the next score is predicted."""
+    stakes: StakeRule | Literal["given"]  # type: ignore[assignment]  # people declare a grid instead
+    """The rule of the stakes; given, if they are the user's own."""
+    margin_share: Part
+    """The part of alpha that margins spend. With 0, certificates and margins have alpha each."""
+    holm: Holm
+    """How evidence becomes edges."""
+    planned: Positive | None  # type: ignore[assignment]  # stated also where there is none
+    """The number of replicates that the stakes were made for; null if none was stated."""
+
+
+class OptionArguments(TypedDict, total=False):
+    """The options as arguments of Python functions; a test compares them with :class:`Options`."""
+
+    alpha: float
+    evidence: EvidenceKind | None
+    copies: Copies
+    tau: float
+    method: Method
+    prediction: PredictionRule | None
+    stakes: StakeRule | None
+    score_range: tuple[float, float]
+    margin_share: float | None
+    mean_share: float | None
+    holm: Holm | None
+    planned: int | None
+
+
+def declared(options: Options) -> OptionArguments:
+    """The options that say something, as arguments; what is not set is left to the method."""
+    given = {name: getattr(options, name) for name in Options.__struct_fields__}
+    return cast("OptionArguments", {name: value for name, value in given.items() if value is not UNSET})
