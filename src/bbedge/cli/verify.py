@@ -222,10 +222,9 @@ def _with_files(stated: GivenCertificate, files: Sequence[Path], groups: tuple[R
 def _table(document: Document, files: Sequence[Path], suite: Suite, reading: Reading, about: About) -> Scores:
     """The scores; of a first run that is not complete with a place for all items that are listed."""
     from bbedge.readers import read_items
-    from bbedge.verify.recompute import with_items
-    from bbedge.verify.recompute_board import item_columns
+    from bbedge.verify.recompute import board_design, with_items
 
-    of_board = item_columns(document) if document.board else ()
+    of_board = board_design(document).columns if document.board else ()
     table = about.table(reading, files, (*suite.columns, *of_board), provenance=True)
     if document.replicates or about.items is None:
         return table

@@ -26,8 +26,17 @@ from bbedge.records.reading import as_options
 from bbedge.text import counted, listed, shown
 from bbedge.verify.checks import Check, GivenCertificate, Status, Verification, own_checks
 from bbedge.verify.differences import OF_SCORES, OF_TABLE_OF_BOARD, compare, compare_files, compare_notes
-from bbedge.verify.recompute import check_given, check_items, design_of, needs_suite, rebuilt, stated_suite
-from bbedge.verify.recompute_board import board_of, rebuilt_board
+from bbedge.verify.recompute import (
+    board_document,
+    board_of,
+    check_given,
+    check_items,
+    design_hashes,
+    design_of,
+    leaderboard_from_scores,
+    needs_suite,
+    stated_suite,
+)
 
 Write = Callable[[Argument], str]
 
@@ -102,7 +111,7 @@ def _score_checks(given: GivenCertificate, scores: Scores, suite: SuiteOptions, 
     yield from _reading_check(document, scores)
     try:
         fitted, design = design_of(document, scores, suite)
-        leaderboard = rebuilt(document, fitted, design)
+        leaderboard = leaderboard_from_scores(document, fitted, design)
     except BbedgeError as error:
         yield _same_scores(document, scores.origin.scores, scores)
         yield _misfit(error, write)
@@ -135,12 +144,12 @@ def _board_score_checks(given: GivenCertificate, scores: Scores, write: Write) -
     text = "the board was not given: its history and its registration were not checked"
     yield Check(kind="ledger", status="unknown", text=text)
     try:
-        again = rebuilt_board(document, scores)
+        again = board_document(document, scores)
     except BbedgeError as error:
         yield _misfit(error, write)
         return
-    yield _same_design(document, scores, is_same=again.is_same_design)
-    yield from _results(given, again.document, recomputed=OF_TABLE_OF_BOARD)
+    yield _same_design(document, scores, is_same=design_hashes(again) <= design_hashes(document))
+    yield from _results(given, again, recomputed=OF_TABLE_OF_BOARD)
 
 
 def _misfit(error: BbedgeError, write: Write) -> Check:
