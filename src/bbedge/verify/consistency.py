@@ -16,8 +16,9 @@ from typing import Any, NoReturn
 import numpy as np
 from msgspec import UNSET, structs
 
+from bbedge.certificate.derive import PairTable
 from bbedge.certificate.document import plain
-from bbedge.certificate.parts import WHOLE, Mask, PairParts, Parts
+from bbedge.certificate.parts import WHOLE, Mask, Parts
 from bbedge.core.closure import closure
 from bbedge.core.views import HEADLINE
 from bbedge.errors import FormatError
@@ -252,7 +253,7 @@ class _Bounds:
 class _PairBounds(_Bounds):
     """What a certificate that lists its pairs can be checked for besides."""
 
-    def __init__(self, parts: Parts, pairs: PairParts, thresholds: Matrix, *, exact: bool) -> None:
+    def __init__(self, parts: Parts, pairs: PairTable, thresholds: Matrix, *, exact: bool) -> None:
         super().__init__(parts)
         self._pairs, self._thresholds, self._exact = pairs, thresholds, exact
         self._tested: Mask = ~np.isnan(pairs.log_e)
@@ -292,10 +293,11 @@ class _PairBounds(_Bounds):
 
     def first(self) -> Contradictions:
         """Edges were certified at replicates and checkpoints that are there."""
-        first, first_part, parts = self._pairs.first, self._pairs.first_part, len(self._document.parts or ())
+        first, checkpoint = self._pairs.first_certified, self._pairs.first_checkpoint
+        parts = len(self._document.parts or ())
         late = first > max(self._document.replicates, parts > 0)
         yield from self.none_of(late, "{} was certified at a replicate that is not there")
-        late = (first_part > 0) & ((first != 1) | (first_part > parts))
+        late = (checkpoint > 0) & ((first != 1) | (checkpoint > parts))
         yield from self.none_of(late, "{} was certified at a checkpoint that was not looked at")
 
     def current(self) -> Contradictions:
@@ -344,7 +346,7 @@ class _PairBounds(_Bounds):
 
     def history(self) -> Contradictions:
         """The evidence of single looks ends with that of the last one, and certified what stands when it did."""
-        document, first = self._document, self._pairs.first
+        document, first = self._document, self._pairs.first_certified
         history, memory = document.history, document.design.has_memory
         if not history or not history.replicates:
             return
