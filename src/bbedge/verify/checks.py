@@ -14,9 +14,8 @@ from typing import Any, Literal
 from bbedge._version import __version__
 from bbedge.certificate.certificate import Certificate, Shown
 from bbedge.certificate.document import plain, read_document
-from bbedge.certificate.packing import inside_page
 from bbedge.certificate.parts import Parts
-from bbedge.certificate.provenance import is_changed
+from bbedge.certificate.provenance import inside_page, is_changed
 from bbedge.errors import FormatError
 from bbedge.records.certificate import Document
 from bbedge.records.codec import parse_json

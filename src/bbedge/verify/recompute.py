@@ -20,8 +20,8 @@ from msgspec import UNSET, structs
 from numpy.typing import NDArray
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board_certificate import board_certificate
 from bbedge.certificate.document import plain
+from bbedge.certificate.of_board import board_certificate
 from bbedge.core.checkpoint_evidence import plan_of
 from bbedge.core.checkpoints import Checkpoints, PassPlan
 from bbedge.core.conclusions import GapCount
@@ -292,7 +292,7 @@ def design_hashes(document: Document) -> set[str]:
     return {claim.design_hash for claim in document.board.claims} if document.board else set()
 
 
-def board_document(document: Document, scores: Scores) -> Document:
+def document_from_table(document: Document, scores: Scores) -> Document:
     """The certificate of a board that was given these scores under the design of the certificate.
 
     What only a ledger says is as stated: its head, and the order of names.

@@ -13,10 +13,10 @@ from typing import Any
 
 from bbedge._version import __version__
 from bbedge.board import Board
-from bbedge.board_certificate import board_certificate
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate as document_of
 from bbedge.certificate.document import plain, to_json
+from bbedge.certificate.of_board import board_certificate
 from bbedge.core.scores import Scores, SourceFile
 from bbedge.core.views import SuiteOptions
 from bbedge.errors import Argument, BbedgeError, BoardError, DomainError, NoBoardError
@@ -27,12 +27,12 @@ from bbedge.text import counted, listed, shown
 from bbedge.verify.checks import Check, GivenCertificate, Status, Verification, own_checks
 from bbedge.verify.differences import OF_SCORES, OF_TABLE_OF_BOARD, compare, compare_files, compare_notes
 from bbedge.verify.recompute import (
-    board_document,
     board_of,
     check_given,
     check_items,
     design_hashes,
     design_of,
+    document_from_table,
     leaderboard_from_scores,
     needs_suite,
     stated_suite,
@@ -144,7 +144,7 @@ def _board_score_checks(given: GivenCertificate, scores: Scores, write: Write) -
     text = "the board was not given: its history and its registration were not checked"
     yield Check(kind="ledger", status="unknown", text=text)
     try:
-        again = board_document(document, scores)
+        again = document_from_table(document, scores)
     except BbedgeError as error:
         yield _misfit(error, write)
         return
