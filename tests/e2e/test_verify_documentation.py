@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import get_args
 
 import bbedge as package
-from bbedge.verify.outcome import CheckKind
+from bbedge.verify.checks import CheckKind
 
 ROOT = Path(__file__).parents[2]
 

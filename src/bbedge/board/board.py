@@ -362,7 +362,7 @@ class Board:
         By default it is that of the last version that has runs.
         """
         # By name: boards know nothing of documents.
-        return import_module("bbedge.board_certificate").board_certificate(self, epoch)
+        return import_module("bbedge.certificate.of_board").board_certificate(self, epoch)
 
     def verify(self, head: str | None = None) -> Any:  # noqa: ANN401 - bbedge.verify.ledger.Verified
         """Compute every look again from the stored scores and compare it with every event of the board.

@@ -16,6 +16,7 @@ import numpy as np
 from msgspec import UNSET, structs
 from numpy.typing import NDArray
 
+from bbedge.certificate.derive import PairTable, document_order
 from bbedge.certificate.document import certificate, read_document, to_json
 from bbedge.certificate.numbers import Units
 from bbedge.certificate.parts import Parts
@@ -28,60 +29,6 @@ from bbedge.text import counted, display_names, listed, quoted, shown
 
 Shown = Literal["all", "current"]
 """Which edges are shown, with what follows from them: all that stand, or those of the last look alone."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Pairs:
-    """What is known of pairs, models in the order shown."""
-
-    log_e: Matrix
-    """Evidence, row against column; NaN where not tested."""
-    log_thresholds: Matrix
-    """What ``log_e`` had to reach at the last look; NaN where not tested."""
-    margins: Matrix
-    """Lower bounds of row minus column, in score units; NaN where not tested."""
-    graph: Graph
-    """The graph that is shown."""
-    first_certified: NDArray[np.int64]
-    """The replicate at which each edge was first certified; 0 if it never was."""
-
-    @classmethod
-    def of(cls, leaderboard: Leaderboard, shown: Shown) -> Pairs:
-        """What a leaderboard says of its pairs, models in the order of the document."""
-        low, high = leaderboard.design.score_range
-        return cls(
-            log_e=leaderboard.log_e,
-            log_thresholds=leaderboard.log_thresholds,
-            margins=leaderboard.lower_bounds * (high - low),
-            graph=leaderboard.graph if shown == "all" else Graph(leaderboard.current_edges),
-            first_certified=leaderboard.first_certified,
-        ).ordered(leaderboard.order())
-
-    @classmethod
-    def listed(cls, parts: Parts, log_thresholds: Matrix, shown: Shown) -> Pairs | None:
-        """What a document lists of its pairs; ``None`` if it lists none."""
-        if parts.pairs is None:
-            return None
-        return cls(
-            log_e=parts.pairs.log_e,
-            log_thresholds=log_thresholds,
-            margins=parts.pairs.margins,
-            graph=parts.pairs.graph if shown == "all" else parts.pairs.current,
-            first_certified=parts.pairs.first,
-        )
-
-    def ordered(self, order: tuple[int, ...]) -> Pairs:
-        """The same with the models in another order."""
-        if order == tuple(range(len(self.log_e))):
-            return self
-        window = np.ix_(np.array(order), np.array(order))
-        return Pairs(
-            log_e=self.log_e[window],
-            log_thresholds=self.log_thresholds[window],
-            margins=self.margins[window],
-            graph=Graph(self.graph.edges[window], self.graph.reach[window]),
-            first_certified=self.first_certified[window],
-        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -100,7 +47,7 @@ class Certificate:
     """Mean scores, in score units."""
     ranks: Ranks
     """For each model, the number of models that the displayed graph certifies as better and worse."""
-    pairs: Pairs | None
+    pairs: PairTable | None
     """Pair by pair, as the document lists them; a document of very many models has only counts."""
     order: tuple[int, ...]
     """Where each model is in the document."""
@@ -136,9 +83,11 @@ class Certificate:
         """
         content = document if isinstance(document, Document) else read_document(document, source=source)
         parts = Parts.of(content, source=source)
-        thresholds = parts.highest_log_thresholds()
-        pairs = [Pairs.listed(*each, shown) for each in zip((parts, *parts.views), thresholds, strict=True)]
-        return replace(cls._of(parts, pairs, shown=shown), flaw=flaw)
+        pairs = [
+            each.pairs and replace(each.pairs, log_thresholds=thresholds)
+            for each, thresholds in zip((parts, *parts.views), parts.highest_log_thresholds(), strict=True)
+        ]
+        return replace(cls._of(parts, pairs, [None] * len(pairs), shown=shown), flaw=flaw)
 
     @classmethod
     def made(
@@ -153,27 +102,34 @@ class Certificate:
         parts = Parts.of(certificate(leaderboard) if document is None else document, source=source)
         leaderboards = (leaderboard, *leaderboard.views)
         pairs = [
-            None if each.pairs is None else Pairs.of(made, shown)
+            each.pairs and _pairs_in_document_order(made)
             for each, made in zip((parts, *parts.views), leaderboards, strict=True)
         ]
-        return cls._of(parts, pairs, shown=shown, leaderboards=leaderboards)
+        return cls._of(parts, pairs, leaderboards, shown=shown)
 
     @classmethod
     def _of(
         cls,
         parts: Parts,
-        pairs: Sequence[Pairs | None],
+        pairs: Sequence[PairTable | None],
+        leaderboards: Sequence[Leaderboard | None],
         *,
         shown: Shown,
-        leaderboards: Sequence[Leaderboard | None] | None = None,
         labels: Mapping[str, str] | None = None,
     ) -> Certificate:
         """The certificate of the parts and of their views; what is given comes for each of them, the headline first."""
-        ranks = parts.ranks if shown == "all" else _current_ranks(parts, pairs[0], leaderboards)
+        table, leaderboard, ranks = pairs[0], leaderboards[0], parts.ranks
+        if shown == "current":  # a document does not state these ranks
+            found = _pairs_in_document_order(leaderboard) if leaderboard and table is None else table
+            if found is None:
+                raise DomainError(
+                    f"{parts.source}: a certificate of {len(parts.names):,} models does not list the edges of the last "
+                    "look; show all looks, or the last look when the certificate is made"
+                )
+            ranks, table = found.current.ranks, table and replace(table, graph=found.current)
         # By best possible rank: models of one tier stay together, because those of the tiers before are all better.
         order = tuple(np.argsort(ranks.n_better, kind="stable").tolist())
         names = tuple(parts.names[i] for i in order)
-        made = leaderboards or [None] * (1 + len(parts.views))
         labels = labels or dict(zip(names, display_names(names), strict=True))  # the same in all views
         return cls(
             content=parts.document,
@@ -182,13 +138,13 @@ class Certificate:
             labels=tuple(labels[name] for name in names),
             means=tuple(parts.document.models[i].mean for i in order),
             ranks=Ranks(n_better=ranks.n_better[list(order)], n_worse=ranks.n_worse[list(order)]),
-            pairs=pairs[0] and pairs[0].ordered(order),
+            pairs=table and table.ordered(order),
             order=order,
             source=parts.source,
-            leaderboard=made[0],
+            leaderboard=leaderboard,
             others=tuple(
-                cls._of(view, [its_pairs], shown=shown, leaderboards=[its], labels=labels)
-                for view, its_pairs, its in zip(parts.views, pairs[1:], made[1:], strict=True)
+                cls._of(view, [its_pairs], [its], shown=shown, labels=labels)
+                for view, its_pairs, its in zip(parts.views, pairs[1:], leaderboards[1:], strict=True)
             ),
         )
 
@@ -227,11 +183,12 @@ class Certificate:
         return cast("dict[str, Any]", json.loads(self.to_json()))
 
     @cached_property
-    def known(self) -> Pairs | None:
+    def all_pairs(self) -> PairTable | None:
         """Pair by pair, also where the document has only counts; ``None`` if such a document was read from a file."""
         if self.pairs is not None or self.leaderboard is None:
             return self.pairs
-        return Pairs.of(self.leaderboard, self.shown).ordered(self.order)
+        table = _pairs_in_document_order(self.leaderboard)
+        return (table if self.shown == "all" else replace(table, graph=table.current)).ordered(self.order)
 
     def sealed(self, time: str | None = None) -> Certificate:
         """The same with its digest, as it is written; ``time`` is when, in UTC, such as ``"2026-01-31T12:00:00Z"``.
@@ -275,9 +232,9 @@ class Certificate:
         """What a notebook shows; :meth:`to_html` makes the whole page."""
         return cast("str", import_module("bbedge.display.compact").leaderboard_html(self))
 
-    def by_pair(self, *, known: bool = False) -> Pairs:
+    def by_pair(self, *, known: bool = False) -> PairTable:
         """What it says of pairs, or all that is ``known`` of them, for what cannot do without."""
-        pairs = self.known if known else self.pairs
+        pairs = self.all_pairs if known else self.pairs
         if pairs is None:
             raise DomainError(
                 f"{self.source}: a certificate of {len(self.names):,} models lists no pairs, and this needs them; "
@@ -337,9 +294,10 @@ class Certificate:
         """The set that a pilot chose, by name: the only models that are tested against the others."""
         if self.content.pilot is not None:
             return self.content.pilot.candidate
-        if self.content.design.family == "all" or self.known is None:
+        if self.content.design.family == "all" or self.all_pairs is None:
             return ()
-        return tuple(sorted(name for name, row in zip(self.names, self.known.log_e, strict=True) if (row == row).any()))
+        tested = (self.all_pairs.log_e == self.all_pairs.log_e).any(axis=1)
+        return tuple(sorted(name for name, is_tested in zip(self.names, tested, strict=True) if is_tested))
 
     @property
     def pilot_replicates(self) -> int | None:
@@ -383,13 +341,5 @@ class Certificate:
         return self.units.lead(float(known.margins[better, worse]), edges * self.step)
 
 
-def _current_ranks(parts: Parts, pairs: Pairs | None, leaderboards: Sequence[Leaderboard | None] | None) -> Ranks:
-    """The ranks that follow from the last look alone, which a document does not state."""
-    if pairs is not None:
-        return pairs.graph.ranks
-    if leaderboards is None or leaderboards[0] is None:
-        raise DomainError(
-            f"{parts.source}: a certificate of {len(parts.names):,} models does not list the edges of the last look; "
-            "show all looks, or the last look when the certificate is made"
-        )
-    return Pairs.of(leaderboards[0], "current").graph.ranks
+def _pairs_in_document_order(leaderboard: Leaderboard) -> PairTable:
+    return PairTable.from_leaderboard(leaderboard).ordered(document_order(leaderboard))

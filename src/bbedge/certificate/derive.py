@@ -6,6 +6,7 @@ Whoever writes a document and whoever checks one take these from here.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.core.graph import Graph, Ranks
+from bbedge.core.leaderboard import Leaderboard
 from bbedge.errors import FormatError
 from bbedge.records import certificate as records
 from bbedge.records.certificate import Conclusions, Document, Matrix, TopSets, ViewRecord
@@ -22,6 +24,67 @@ from bbedge.records.values import Pair
 def refusal(what: str, *, source: str) -> FormatError:
     """What to raise about a file that is no certificate."""
     return FormatError(f"{source}: not a certificate: {what}; expected what bbedge certify --json writes")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PairTable:
+    """What is known of every pair, all of it with the models in one order."""
+
+    names: tuple[str, ...]
+    """The models."""
+    log_e: Matrix
+    """Evidence, row against column; NaN where not tested."""
+    log_thresholds: Matrix
+    """What ``log_e`` had to reach at the last look; NaN where not tested, and while that has not been worked out."""
+    margins: Matrix
+    """Lower bounds of row minus column, in score units; NaN where not tested."""
+    graph: Graph
+    """Everything certified at any look; in a certificate that shows the last look, what that look certifies."""
+    current: Graph
+    """What the last look certifies."""
+    first_certified: NDArray[np.int64]
+    """The replicate at which each edge was first certified; 0 if it never was."""
+    first_checkpoint: NDArray[np.int64]
+    """The checkpoint of the first replicate at which that was; 0 where it was after a complete replicate."""
+
+    @classmethod
+    def from_leaderboard(cls, leaderboard: Leaderboard) -> PairTable:
+        """What a leaderboard says of its pairs, models in the order of the design."""
+        low, high = leaderboard.design.score_range
+        early, first = leaderboard.early, leaderboard.first_certified
+        return cls(
+            names=leaderboard.design.models,
+            log_e=leaderboard.log_e,
+            log_thresholds=leaderboard.log_thresholds,
+            margins=leaderboard.lower_bounds * (high - low),
+            graph=leaderboard.graph,
+            current=Graph(leaderboard.current_edges),
+            first_certified=first,
+            first_checkpoint=np.zeros_like(first) if early is None else early.first_certified,
+        )
+
+    def ordered(self, order: Sequence[int]) -> PairTable:
+        """The same with the models in another order."""
+        if list(order) == list(range(len(self.names))):
+            return self
+        window = np.ix_(np.array(order), np.array(order))
+        return PairTable(
+            names=tuple(self.names[i] for i in order),
+            graph=Graph(self.graph.edges[window], self.graph.reach[window]),
+            current=Graph(self.current.edges[window]),
+            log_e=self.log_e[window],
+            log_thresholds=self.log_thresholds[window],
+            margins=self.margins[window],
+            first_certified=self.first_certified[window],
+            first_checkpoint=self.first_checkpoint[window],
+        )
+
+
+def document_order(leaderboard: Leaderboard) -> tuple[int, ...]:
+    """The order of the models; inside the first replicate without their means, which are of a part of the items."""
+    if leaderboard.replicates or leaderboard.early is None:
+        return leaderboard.order()
+    return replace(leaderboard, means=np.full(len(leaderboard.means), np.nan)).order()
 
 
 def of_view(whole: Document, view: ViewRecord) -> Document:
@@ -68,35 +131,24 @@ def top_sets(names: Sequence[str], graph: Graph) -> TopSets:
     return {str(k): None if members is None else tuple(names[i] for i in members) for k, members in sets}
 
 
-def path_margins(graph: Graph, step: float) -> Matrix:
-    """What the longest path of edges implies, if an edge implies ``step``."""
-    return np.asarray(graph.path_lengths * step if step else np.zeros(graph.edges.shape), dtype=np.float64)
-
-
-def edge_records(
-    names: Sequence[str],
-    ends: NDArray[np.intp],
-    *,
-    log_e: Matrix,
-    margins: Matrix,
-    path_margins: Matrix,
-    first: NDArray[np.int64],
-    first_part: NDArray[np.int64],
-) -> tuple[records.Edge, ...]:
-    """The edges whose winners and losers are listed, with what the matrices say of them."""
+def edge_records(pairs: PairTable, ends: NDArray[np.intp], step: float) -> tuple[records.Edge, ...]:
+    """The edges whose winners and losers are listed, with what is known of them; each implies at least ``step``."""
     a, b = ends[:, 0], ends[:, 1]
-    columns = (matrix[a, b].tolist() for matrix in (log_e, margins, path_margins, first, first_part))
+    lengths = pairs.graph.path_lengths[a, b] if step else np.zeros(len(ends))
+    columns = (pairs.log_e, pairs.margins, pairs.first_certified, pairs.first_checkpoint)
     return tuple(
         records.Edge(
-            winner=names[winner],
-            loser=names[loser],
+            winner=pairs.names[winner],
+            loser=pairs.names[loser],
             log_e=evidence,
             margin=margin,
             path_margin=path_margin,
             first_certified=replicate,
-            first_part=part or msgspec.UNSET,
+            first_part=checkpoint or msgspec.UNSET,
         )
-        for (winner, loser), evidence, margin, path_margin, replicate, part in zip(ends.tolist(), *columns, strict=True)
+        for (winner, loser), path_margin, evidence, margin, replicate, checkpoint in zip(
+            ends.tolist(), (lengths * step).tolist(), *(matrix[a, b].tolist() for matrix in columns), strict=True
+        )
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -13,22 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge._version import __version__
-from bbedge.certificate import passes
 from bbedge.certificate.derive import (
+    PairTable,
     counts,
+    document_order,
     edge_records,
     largest,
     named_pairs,
-    path_margins,
     refusal,
     standing,
     top_sets,
 )
-from bbedge.certificate.numbers import MOST_PAIRS, Evidence, outlook
+from bbedge.certificate.numbers import MOST_PAIRS, outlook
 from bbedge.core.arrays import UNIT
 from bbedge.core.design import Design
 from bbedge.core.leaderboard import Leaderboard
-from bbedge.core.looks import History
+from bbedge.core.looks import EarlyRecord, History
 from bbedge.errors import FormatError
 from bbedge.records import certificate as records
 from bbedge.records.certificate import (
@@ -67,16 +66,16 @@ def certificate(
     has an entry per pair or per Top-k set is ``None``; see :mod:`bbedge.certificate.exports` for that. So it is in the
     views if these have more than ``most_cells`` together.
     """
-    design, pilot = leaderboard.design, leaderboard.pilot
-    candidate = design.family.candidate
-    early = _stopped(leaderboard)
-    stopped = board.retired if board else tuple(early)
+    design, pilot, early = leaderboard.design, leaderboard.pilot, leaderboard.early
+    candidate, trend = design.family.candidate, early and early.position
+    stops = zip(design.models, leaderboard.stops or (), strict=leaderboard.stops is not None)
+    stopped = {name: after for name, after in stops if after < leaderboard.replicates}
+    retired = board.retired if board else tuple(stopped)
     size, count = len(design.models), len(leaderboard.views)
-    headline = _conclusions(leaderboard, stopped, whole=size <= most_models)
     views = [
         _conclusions(
             view,
-            stopped,
+            retired,
             whole=size <= most_models and count * size**2 <= most_cells,
             history=count * size**2 * len(view.history.replicates if view.history else ()) <= most_cells,
             most=max(_LEAST_OUTLOOK, MOST_PAIRS // count),
@@ -90,18 +89,39 @@ def certificate(
         pilot=None if pilot is None else Pilot(k=len(candidate), replicates=pilot, candidate=candidate),
         items=len(design.items),
         replicates=leaderboard.replicates,
-        first_pass=passes.first_pass(leaderboard.early),
-        **headline,
+        first_pass=_first_run(early) if early else msgspec.UNSET,
+        **_conclusions(leaderboard, retired, whole=size <= most_models),
         contradicted=leaderboard.is_contradicted or msgspec.UNSET,
         notes=tuple(
-            Note(kind=note.kind, subject=note.subject, text=note.text)
-            for note in (*(leaderboard.notes if notes is None else notes), *passes.notes(leaderboard.early))
+            Note(kind=note.kind, subject=note.subject, text=note.text)  # readers have notes that say more
+            for note in (
+                *(leaderboard.notes if notes is None else notes),
+                *([trend.note] if trend and trend.is_alarm else []),
+            )
         ),
         board=board or msgspec.UNSET,
-        stopped=early or msgspec.UNSET,
+        stopped=stopped or msgspec.UNSET,
         view=leaderboard.name or msgspec.UNSET,
         views=tuple(map(_view, leaderboard.views, views)) or msgspec.UNSET,
         provenance=_provenance(leaderboard, board),
+    )
+
+
+def _first_run(early: EarlyRecord) -> records.FirstPass:
+    """How far the first run has come."""
+    of_blocks, trend = early.checkpoints[0].of_blocks, early.position
+    seen = early.looks[-1].checkpoint if early.looks else None
+    return records.FirstPass(
+        complete=early.is_complete,
+        checkpoint=seen.number if seen else 0,
+        checkpoints=len(early.checkpoints),
+        blocks=of_blocks if early.is_complete else seen.blocks if seen else 0,
+        of_blocks=of_blocks,
+        position=records.PositionRecord(
+            model=trend.model, correlation=trend.correlation, p_value=trend.adjusted, alarm=trend.is_alarm
+        )
+        if trend
+        else msgspec.UNSET,
     )
 
 
@@ -144,43 +164,59 @@ def _conclusions(
     most: int = MOST_PAIRS,
 ) -> dict[str, Any]:
     """The fields of :class:`Conclusions`, which the document and every view have."""
-    design, order = leaderboard.design, _order(leaderboard)
+    design, order, graph = leaderboard.design, document_order(leaderboard), leaderboard.graph
+    pairs, early, gaps = PairTable.from_leaderboard(leaderboard), leaderboard.early, leaderboard.gaps
     low, high = design.score_range
-    graph, names, margins = leaderboard.graph, design.models, leaderboard.lower_bounds * (high - low)
+    log_w: Matrix | msgspec.UnsetType | None = msgspec.UNSET
+    if leaderboard.log_w is not None:
+        log_w = _ordered(leaderboard.log_w, order) if whole else None
+    current: tuple[Pair, ...] | msgspec.UnsetType | None = msgspec.UNSET
+    if not design.has_memory:
+        current = named_pairs(pairs.names, _ends(pairs.current.edges, order)) if whole else None
     record = Conclusions(
         models=_models(leaderboard, order),
         log_threshold=largest(leaderboard.log_thresholds),
-        log_e=_ordered(leaderboard.log_e, order) if whole else None,
-        log_w=_wealth(leaderboard, order, whole=whole),
-        margins=_ordered(margins, order) if whole else None,
-        edges=_edges(leaderboard, order) if whole else None,
-        current_edges=_current(leaderboard, order, whole=whole),
-        unresolved=named_pairs(names, graph.unresolved_pairs) if whole else None,
-        top_k=top_sets(names, graph) if whole else None,
-        counts=counts(graph.ranks, graph.n_edges, int(np.count_nonzero(leaderboard.current_edges))),
+        log_e=_ordered(pairs.log_e, order) if whole else None,
+        log_w=log_w,
+        margins=_ordered(pairs.margins, order) if whole else None,
+        edges=edge_records(pairs, _ends(graph.edges, order), design.tau * (high - low)) if whole else None,
+        current_edges=current,
+        unresolved=named_pairs(pairs.names, graph.unresolved_pairs) if whole else None,
+        top_k=top_sets(pairs.names, graph) if whole else None,
+        counts=counts(graph.ranks, graph.n_edges, pairs.current.n_edges),
         certified_k=graph.cuts,
         looks=tuple(
             records.LookRecord(replicate=look.replicate, edges=look.edges, resolved_pairs=look.resolved_pairs)
             for look in leaderboard.looks
         ),
-        parts=passes.parts(leaderboard.early),
+        parts=msgspec.UNSET
+        if early is None
+        else tuple(
+            records.PartRecord(
+                checkpoint=look.checkpoint.number,
+                blocks=look.checkpoint.blocks,
+                models=look.models,
+                edges=look.edges,
+                resolved_pairs=look.resolved_pairs,
+            )
+            for look in early.looks
+        ),
         history=history_record(leaderboard.history, order) if leaderboard.history and history else None,
-        outlook=outlook(Evidence.from_leaderboard(leaderboard, stopped), most=most),
+        outlook=outlook(pairs, replicates=leaderboard.replicates, stopped=stopped, most=most),
         contradictions=leaderboard.contradictions,
         crossed_intervals=tuple(
             records.CrossedRecord(names=each.models, lower=each.lower, upper=each.upper) for each in leaderboard.crossed
         )
         or msgspec.UNSET,
-        gaps=_gaps(leaderboard),
+        gaps=records.GapsRecord(
+            cells=gaps.cells,
+            models={name: missing for name, missing in zip(design.models, gaps.of_models, strict=True) if missing},
+            resolved_if_means=gaps.resolved_if_means,
+        )
+        if gaps and gaps.cells
+        else msgspec.UNSET,
     )
     return {key: getattr(record, key) for key in Conclusions.__struct_fields__}
-
-
-def _order(leaderboard: Leaderboard) -> tuple[int, ...]:
-    """The order of the models; inside the first replicate without their means, which are of a part of the items."""
-    if leaderboard.replicates or leaderboard.early is None:
-        return leaderboard.order()
-    return replace(leaderboard, means=np.full(len(leaderboard.means), np.nan)).order()
 
 
 def plain(document: Record | Mapping[str, Any]) -> Any:  # noqa: ANN401 - any JSON
@@ -223,29 +259,6 @@ def _rows(matrix: Matrix) -> list[list[float | None]]:
 def _ordered(matrix: Matrix, order: Sequence[int]) -> Matrix:
     places = np.array(order)
     return np.asarray(matrix[np.ix_(places, places)])
-
-
-def _wealth(leaderboard: Leaderboard, order: Sequence[int], *, whole: bool) -> Matrix | msgspec.UnsetType | None:
-    if leaderboard.log_w is None:
-        return msgspec.UNSET
-    return _ordered(leaderboard.log_w, order) if whole else None
-
-
-def _gaps(leaderboard: Leaderboard) -> records.GapsRecord | msgspec.UnsetType:
-    gaps = leaderboard.gaps
-    if gaps is None or not gaps.cells:
-        return msgspec.UNSET
-    return records.GapsRecord(
-        cells=gaps.cells,
-        models={name: n for name, n in zip(leaderboard.design.models, gaps.of_models, strict=True) if n},
-        resolved_if_means=gaps.resolved_if_means,
-    )
-
-
-def _stopped(leaderboard: Leaderboard) -> dict[str, int]:
-    stops = leaderboard.stops or (leaderboard.replicates,) * len(leaderboard.design.models)
-    pairs = zip(leaderboard.design.models, stops, strict=True)
-    return {name: after for name, after in pairs if after < leaderboard.replicates}
 
 
 def _weights(design: Design) -> Weights:
@@ -309,25 +322,3 @@ def _ends(edges: NDArray[np.bool_], order: Sequence[int]) -> NDArray[np.intp]:
     """Winner and loser of every edge, models in this order."""
     places = np.array(order)
     return np.asarray(places[np.argwhere(edges[np.ix_(places, places)])])
-
-
-def _current(
-    leaderboard: Leaderboard, order: Sequence[int], *, whole: bool
-) -> tuple[Pair, ...] | msgspec.UnsetType | None:
-    if leaderboard.design.has_memory:
-        return msgspec.UNSET
-    return named_pairs(leaderboard.design.models, _ends(leaderboard.current_edges, order)) if whole else None
-
-
-def _edges(leaderboard: Leaderboard, order: Sequence[int]) -> tuple[records.Edge, ...]:
-    design, early, ends = leaderboard.design, leaderboard.early, _ends(leaderboard.edges, order)
-    low, high = design.score_range
-    return edge_records(
-        design.models,
-        ends,
-        log_e=leaderboard.log_e,
-        margins=leaderboard.lower_bounds * (high - low),
-        path_margins=path_margins(leaderboard.graph, design.tau * (high - low)),
-        first=leaderboard.first_certified,
-        first_part=np.zeros_like(leaderboard.first_certified) if early is None else early.first_certified,
-    )

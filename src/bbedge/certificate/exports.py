@@ -13,6 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.derive import document_order
 from bbedge.certificate.numbers import has_partial, mean_items, n_items, rank
 from bbedge.core.arrays import write_archive
 from bbedge.core.leaderboard import Leaderboard
@@ -78,7 +79,7 @@ def pair_arrays(leaderboard: Leaderboard) -> Iterator[tuple[str, NDArray[Any]]]:
     what follows from it; ``first_certified`` is the replicate at which a direction was first certified, 0 if it never
     was; ``current_edges`` is what the last look alone certifies.
     """
-    order = np.array(leaderboard.order())
+    order = np.array(document_order(leaderboard))
     window = np.ix_(order, order)
     low, high = leaderboard.design.score_range
     yield "models", np.array([leaderboard.design.models[i] for i in order.tolist()])

@@ -10,8 +10,8 @@ import numpy as np
 from msgspec import UNSET
 from numpy.typing import NDArray
 
+from bbedge.certificate.derive import PairTable
 from bbedge.core.graph import Graph
-from bbedge.core.leaderboard import Leaderboard
 from bbedge.records.certificate import Prospect
 from bbedge.text import counted
 
@@ -140,64 +140,36 @@ Floats = NDArray[np.float64]
 Forecast = tuple[NDArray[np.integer[Any]], Floats, Floats, Floats]
 
 
-class Evidence(NamedTuple):
-    """What a forecast of open pairs is made from; all of it has the models in one order."""
-
-    names: Sequence[str]
-    """The models."""
-    graph: Graph
-    """What is certified."""
-    log_e: Floats
-    """Evidence, row against column; NaN where not tested."""
-    log_thresholds: Floats
-    """What it must reach."""
-    margins: Floats
-    """Lower bounds of row minus column, in score units; NaN where not tested."""
-    replicates: int
-    """Replicates in the evidence."""
-    stopped: Collection[str]
-    """Models that get no more replicates."""
-
-    @classmethod
-    def from_leaderboard(cls, leaderboard: Leaderboard, stopped: Collection[str] = ()) -> Evidence:
-        """That of a leaderboard."""
-        low, high = leaderboard.design.score_range
-        return cls(
-            leaderboard.design.models,
-            leaderboard.graph,
-            leaderboard.log_e,
-            leaderboard.log_thresholds,
-            leaderboard.lower_bounds * (high - low),
-            leaderboard.replicates,
-            stopped,
-        )
-
-
-def outlook(evidence: Evidence, *, most: int = MOST_PAIRS) -> tuple[Prospect, ...]:
+def outlook(
+    table: PairTable, *, replicates: int, stopped: Collection[str] = (), most: int = MOST_PAIRS
+) -> tuple[Prospect, ...]:
     """The tested open pairs, those that would be certified soonest first.
 
     ``more_replicates`` carries the average growth of ``log_e`` per replicate on to the threshold of the last look and
     widens the result to half and twice, rounded outward to one digit. It is ``None`` where the evidence does not
     grow, or where a model has been stopped and no more is coming. ``within`` is where the difference lies, in score
-    units; an end is ``None`` where that direction is not tested.
+    units; an end is ``None`` where that direction is not tested. Models that are ``stopped`` get no more replicates.
     """
-    if not evidence.replicates:
+    if not replicates:
         return ()
     # The first of every strip, then the first of these: the same as of all, since sorting keeps the order of equals.
-    strips = [_first(*_forecast(evidence, pairs), most=most) for pairs in _strips(evidence.graph)]
+    strips = [_first(*_forecast(table, pairs, replicates, stopped), most=most) for pairs in _strips(table.graph)]
     merged = (np.concatenate([strip[part] for strip in strips]) for part in range(4))
-    return _prospects(evidence, *_first(*merged, most=most))
+    return _prospects(table, *_first(*merged, most=most))
 
 
-def outlook_on(evidence: Evidence, pairs: NDArray[np.integer[Any]]) -> tuple[Prospect, ...]:
+def outlook_on(
+    pairs: NDArray[np.integer[Any]], table: PairTable, *, replicates: int, stopped: Collection[str]
+) -> tuple[Prospect, ...]:
     """The same for these pairs, one a row, as far as they are tested and open."""
-    above = evidence.graph.above
+    above = table.graph.above
     a, b = pairs[:, 0], pairs[:, 1]
-    return _prospects(evidence, *_forecast(evidence, pairs[(a != b) & ~(above[a, b] | above[b, a])]))
+    is_open = (a != b) & ~(above[a, b] | above[b, a])
+    return _prospects(table, *_forecast(table, pairs[is_open], replicates, stopped))
 
 
-def _prospects(evidence: Evidence, pairs: NDArray[np.integer[Any]], *numbers: Floats) -> tuple[Prospect, ...]:
-    names, margins = evidence.names, evidence.margins
+def _prospects(table: PairTable, pairs: NDArray[np.integer[Any]], *numbers: Floats) -> tuple[Prospect, ...]:
+    names, margins = table.names, table.margins
     return tuple(
         Prospect(
             ahead=names[a],
@@ -227,19 +199,19 @@ def _strips(graph: Graph) -> Iterator[NDArray[np.int32]]:
         yield pairs[start : start + _STRIP]
 
 
-def _forecast(evidence: Evidence, pairs: NDArray[np.integer[Any]]) -> Forecast:
+def _forecast(table: PairTable, pairs: NDArray[np.integer[Any]], replicates: int, stopped: Collection[str]) -> Forecast:
     """The leading direction of each tested pair, its evidence, its threshold and the replicates still needed."""
-    still = np.array([name not in evidence.stopped for name in evidence.names], dtype=np.bool_)
+    still = np.array([name not in stopped for name in table.names], dtype=np.bool_)
     forward, backward = (
-        np.nan_to_num(evidence.log_e[pairs[:, i], pairs[:, 1 - i]], nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+        np.nan_to_num(table.log_e[pairs[:, i], pairs[:, 1 - i]], nan=-np.inf, posinf=np.inf, neginf=-np.inf)
         for i in (0, 1)
     )
     pairs = np.where((backward > forward)[:, None], pairs[:, ::-1], pairs)
     best = np.maximum(forward, backward)
-    limit = evidence.log_thresholds[pairs[:, 0], pairs[:, 1]]
+    limit = table.log_thresholds[pairs[:, 0], pairs[:, 1]]
     hopeful = (best > 0.0) & still[pairs].all(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        needed = np.where(hopeful, evidence.replicates * (limit - best) / best, np.inf)
+        needed = np.where(hopeful, replicates * (limit - best) / best, np.inf)
     tested = np.isfinite(best)
     return pairs[tested], best[tested], limit[tested], needed[tested]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,23 +11,22 @@ from msgspec import UNSET, structs
 from numpy.typing import NDArray
 
 from bbedge.certificate.derive import (
+    PairTable,
     counts,
     edge_records,
     largest,
     named_pairs,
     of_view,
-    path_margins,
     refusal,
     standing,
     top_sets,
 )
-from bbedge.certificate.numbers import Evidence, outlook_on
+from bbedge.certificate.numbers import outlook_on
 from bbedge.core.eholm import log_threshold, weighted_log_thresholds
 from bbedge.core.graph import Graph, Ranks
 from bbedge.core.positions import POSITION_ALARM
-from bbedge.records.certificate import Document, Edge, LookRecord, Matrix, Model, PartRecord
+from bbedge.records.certificate import Document, LookRecord, Matrix, PartRecord
 from bbedge.records.design import StageRecord
-from bbedge.records.values import Pair
 from bbedge.text import quoted
 
 Mask = NDArray[np.bool_]
@@ -36,26 +35,6 @@ PAIRWISE = ("log_e", "log_w", "margins", "edges", "current_edges", "unresolved",
 """What is null in a certificate of very many models; a method has log_w or current_edges, or neither."""
 WHOLE = 1e-9
 """Shares may add up to this much more or less than one, by rounding."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PairParts:
-    """What a document says of pairs, in its own order."""
-
-    log_e: Matrix
-    """Evidence, row against column; NaN where not tested."""
-    margins: Matrix
-    """Lower bounds of row minus column; NaN where not tested."""
-    first: NDArray[np.int64]
-    """The replicate at which each listed edge was first certified; 0 where there is none."""
-    first_part: NDArray[np.int64]
-    """The checkpoint of the first replicate at which that was; 0 where it was after a complete replicate."""
-    ends: NDArray[np.intp]
-    """Winner and loser of every listed edge, one edge a row."""
-    graph: Graph
-    """The graph that the edges make."""
-    current: Graph
-    """The graph that the edges of the last look make."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -68,7 +47,7 @@ class Parts:
     """The models, in the order of the document."""
     ranks: Ranks
     """For each model, the number of models certified better and worse than it."""
-    pairs: PairParts | None
+    pairs: PairTable | None
     """Pair by pair; a certificate of very many models has only counts."""
     source: str
     """What messages call it."""
@@ -90,19 +69,28 @@ class Parts:
                 raise refusal(f"{quoted(key)} is not a matrix of {len(names)} x {len(names)}", source=source)
         pairs = None
         if _lists_pairs(document, source):
-            ends = _ends(document.edges or (), place, source)
-            first, first_part = (np.zeros((len(names), len(names)), dtype=np.int64) for _ in range(2))
-            for (a, b), edge in zip(ends.tolist(), document.edges or (), strict=True):
-                first[a, b], first_part[a, b] = edge.first_certified, edge.first_part or 0
+            first, first_checkpoint = (np.zeros((len(names), len(names)), dtype=np.int64) for _ in range(2))
+            for edge in document.edges or ():
+                if not {edge.winner, edge.loser} <= place.keys() or edge.winner == edge.loser:
+                    raise refusal("'edges' names a model that is not there", source=source)
+                ends = place[edge.winner], place[edge.loser]
+                if first[ends]:
+                    what = f"'edges' lists {quoted(edge.winner)} over {quoted(edge.loser)} twice"
+                    raise refusal(what, source=source)
+                first[ends], first_checkpoint[ends] = edge.first_certified, edge.first_part or 0
             graph = Graph(first > 0)
-            pairs = PairParts(
+            listed = np.zeros_like(graph.edges)
+            for winner, loser in document.current_edges or ():
+                listed[place[winner], place[loser]] = True
+            pairs = PairTable(
+                names=names,
                 log_e=_there(document.log_e),
+                log_thresholds=np.full((len(names), len(names)), np.nan),
                 margins=_there(document.margins),
-                first=first,
-                first_part=first_part,
-                ends=ends,
                 graph=graph,
-                current=graph if document.current_edges is UNSET else _current(document.current_edges or (), place),
+                current=graph if document.current_edges is UNSET else Graph(listed),
+                first_certified=first,
+                first_checkpoint=first_checkpoint,
             )
         ranks = _ranks(document, source)
         views = tuple(
@@ -155,9 +143,9 @@ class Parts:
         thresholds = tuple(np.full(_there(each.document.log_e).shape, np.nan) for each in together)
         listed = [i for i, each in enumerate(together) if each.pairs]
         for families in zip(*(together[i].families() for i in listed), strict=True):
-            parts = [_Tested.of(together[i], *family) for i, family in zip(listed, families, strict=True)]
-            for i, part, found in zip(listed, parts, _thresholds(parts), strict=True):
-                thresholds[i][part.mask] = found[part.mask]
+            found = _thresholds([together[i] for i in listed], families)
+            for i, (mask, _), values in zip(listed, families, found, strict=True):
+                thresholds[i][mask] = values[mask]
         return thresholds
 
     def highest_log_thresholds(self) -> tuple[Matrix, ...]:
@@ -178,7 +166,9 @@ class Parts:
         current = document.counts.current_edges if self.pairs is None else self.pairs.current.n_edges
         found = structs.replace(
             document,
-            models=tuple(map(_with, document.models, standing(ranks))),
+            models=tuple(
+                structs.replace(model, **places) for model, places in zip(document.models, standing(ranks), strict=True)
+            ),
             certified_k=ranks.cuts,
             counts=counts(ranks, edges, current),
             looks=tuple(
@@ -194,7 +184,7 @@ class Parts:
             return found
         return structs.replace(found, **self._of_pairs(self.pairs, log_thresholds, exact=exact))
 
-    def _of_pairs(self, pairs: PairParts, log_thresholds: Matrix, *, exact: bool) -> dict[str, Any]:
+    def _of_pairs(self, pairs: PairTable, log_thresholds: Matrix, *, exact: bool) -> dict[str, Any]:
         """What follows from single pairs."""
         document, names, graph = self.document, self.names, pairs.graph
         place = {name: i for i, name in enumerate(names)}
@@ -206,41 +196,34 @@ class Parts:
         stopped = document.board.retired if document.board else tuple(document.stopped or ())
         low, high = document.design.score_range
         found: dict[str, Any] = {
-            "edges": edge_records(
-                names,
-                pairs.ends,
-                log_e=pairs.log_e,
-                margins=pairs.margins,
-                path_margins=path_margins(graph, document.design.tau * (high - low)),
-                first=pairs.first,
-                first_part=pairs.first_part,
-            ),
+            "edges": edge_records(pairs, np.argwhere(graph.edges), document.design.tau * (high - low)),
             "unresolved": named_pairs(names, graph.unresolved_pairs),
             "top_k": top_sets(names, graph),
             "contradictions": tuple(tuple(names[i] for i in group) for group in graph.cycles),
             "outlook": outlook_on(
-                Evidence(names, graph, pairs.log_e, log_thresholds, pairs.margins, document.replicates, stopped),
                 open_.reshape(-1, 2),
+                replace(pairs, log_thresholds=log_thresholds),
+                replicates=document.replicates,
+                stopped=stopped,
             ),
         }
         if exact:
             found["log_threshold"] = largest(log_thresholds)
         if len(self.claims) <= 1:  # a new model's runs are paired with replicates of looks before it came
-            found["looks"] = _stood(document.looks, pairs.first, [look.replicate for look in document.looks])
-            found["parts"] = document.parts and _stood(
-                document.parts, pairs.first_part, [part.checkpoint for part in document.parts]
+            looks, parts = document.looks, document.parts
+            found["looks"] = edges_after_each_look(looks, pairs.first_certified, [look.replicate for look in looks])
+            found["parts"] = parts and edges_after_each_look(
+                parts, pairs.first_checkpoint, [part.checkpoint for part in parts]
             )
         return found
-
-
-def _with(model: Model, standing: Mapping[str, Any]) -> Model:
-    return structs.replace(model, **standing)
 
 
 Counted = TypeVar("Counted", LookRecord, PartRecord)
 
 
-def _stood(looks: Sequence[Counted], first: NDArray[np.int64], numbers: Sequence[int]) -> tuple[Counted, ...]:
+def edges_after_each_look(
+    looks: Sequence[Counted], first: NDArray[np.int64], numbers: Sequence[int]
+) -> tuple[Counted, ...]:
     """The looks with the edges that were certified up to each, and the pairs that these decide."""
     found: list[Counted] = []
     graph = Graph(np.zeros(first.shape, dtype=np.bool_))
@@ -281,37 +264,23 @@ def _of_design(document: Document) -> dict[str, Any]:
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Tested:
-    """The directions of a view that are tested together with those of the other views."""
-
-    mask: Mask
-    level: float
-    share: float
-    log_e: Matrix
-    log_w: Matrix | None
-
-    @classmethod
-    def of(cls, parts: Parts, mask: Mask, level: float) -> _Tested:
-        log_w = parts.document.log_w
-        return cls(
-            mask=mask,
-            level=level,
-            share=parts.share,
-            log_e=np.where(mask, _there(parts.document.log_e), np.nan),
-            log_w=log_w if isinstance(log_w, np.ndarray) else None,
-        )
-
-
-def _thresholds(views: Sequence[_Tested]) -> Sequence[Matrix]:
-    level = views[0].level
-    wealth = [view.log_e - (view.log_w + np.log(level)) for view in views if view.log_w is not None]
-    if len(wealth) == len(views) or not any(view.mask.any() for view in views):
-        return wealth or [view.log_e for view in views]
+def _thresholds(views: Sequence[Parts], families: Sequence[tuple[Mask, float]]) -> Sequence[Matrix]:
+    """The thresholds of directions of these views that are tested together: which, and at what level, of each view."""
+    level = families[0][1]
+    log_e = [
+        np.where(mask, _there(view.document.log_e), np.nan) for view, (mask, _) in zip(views, families, strict=True)
+    ]
+    wealth = [
+        each - (view.document.log_w + np.log(level))
+        for view, each in zip(views, log_e, strict=True)
+        if isinstance(view.document.log_w, np.ndarray)
+    ]
+    if len(wealth) == len(views) or not any(mask.any() for mask, _ in families):
+        return wealth or log_e
     if len(views) == 1:
-        return [np.full(views[0].log_e.shape, log_threshold(views[0].log_e, level))]
-    bars = weighted_log_thresholds([view.log_e for view in views], [view.share for view in views], level)
-    return [np.full(view.log_e.shape, bar) for view, bar in zip(views, bars, strict=True)]
+        return [np.full(log_e[0].shape, log_threshold(log_e[0], level))]
+    bars = weighted_log_thresholds(log_e, [view.share for view in views], level)
+    return [np.full(each.shape, bar) for each, bar in zip(log_e, bars, strict=True)]
 
 
 def _at_most(document: Document, log_thresholds: Matrix) -> Matrix:
@@ -352,25 +321,6 @@ def _lists_pairs(document: Document, source: str) -> bool:
     if absent and len(absent) < len(written):
         raise refusal(f"{quoted(absent[0])} is null and others are not", source=source)
     return not absent
-
-
-def _ends(edges: Sequence[Edge], place: Mapping[str, int], source: str) -> NDArray[np.intp]:
-    """Winner and loser of every edge, each named once."""
-    seen: set[tuple[str, str]] = set()
-    for edge in edges:
-        if edge.winner not in place or edge.loser not in place or edge.winner == edge.loser:
-            raise refusal("'edges' names a model that is not there", source=source)
-        if (edge.winner, edge.loser) in seen:
-            raise refusal(f"'edges' lists {quoted(edge.winner)} over {quoted(edge.loser)} twice", source=source)
-        seen.add((edge.winner, edge.loser))
-    return np.array([(place[edge.winner], place[edge.loser]) for edge in edges], dtype=np.intp).reshape(-1, 2)
-
-
-def _current(edges: Sequence[Pair], place: Mapping[str, int]) -> Graph:
-    listed = np.zeros((len(place), len(place)), dtype=np.bool_)
-    for winner, loser in edges:
-        listed[place[winner], place[loser]] = True
-    return Graph(listed)
 
 
 def _ranks(document: Document, source: str) -> Ranks:

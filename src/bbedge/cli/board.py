@@ -180,7 +180,7 @@ def show(
 
     [bold]Exit codes[/bold]  0 success, 2 bad input, 5 contradiction
     """
-    from bbedge.board_certificate import board_certificate, shown_epoch
+    from bbedge.certificate.of_board import board_certificate, shown_epoch
     from bbedge.display.ledger import show_budget, show_looks
     from bbedge.display.terminal import MOST_ROWS, show_leaderboard
 

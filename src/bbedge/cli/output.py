@@ -165,7 +165,7 @@ class View:
             return self.chosen(read_certificate(Path(source), shown=self.shown, force=force)), None
 
         from bbedge.board import Board
-        from bbedge.board_certificate import board_certificate
+        from bbedge.certificate.of_board import board_certificate
 
         certificate = board_certificate(Board.open(source), self.epoch, shown=self.shown)
         return self.chosen(certificate), board_title(source)

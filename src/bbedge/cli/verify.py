@@ -33,8 +33,7 @@ from bbedge.text import counted, quoted, shown_path
 if TYPE_CHECKING:
     from bbedge.core.scores import Scores, SourceFile
     from bbedge.records.certificate import Document
-    from bbedge.verify.outcome import Outcome, Verification
-    from bbedge.verify.reading import Stated
+    from bbedge.verify.checks import GivenCertificate, Outcome, Verification
 
 
 EXIT_CODES: Mapping[Outcome, int] = {"verified": 0, "consistent": 0, "differs": 3, "other-version": 6}
@@ -108,13 +107,13 @@ def verify(
     another version of bbedge wrote the certificate, so that it was not verified, 141 standard output was closed
     """
     from bbedge.display.reports import show_verification
-    from bbedge.verify.reading import Stated
+    from bbedge.verify.checks import GivenCertificate
     from bbedge.verify.verify import verify_certificate
 
     if is_board(given) or _is_archive(given):
         _verify_ledger(given, scores or (), json_out)
         return
-    stated = Stated.of(given)
+    stated = GivenCertificate.read(given)
     if not scores:
         result = verify_certificate(stated, write=as_option)
     elif any(is_board(each) or _is_archive(each) for each in scores):
@@ -177,7 +176,7 @@ def reading_from_certificate(reading: Reading, document: Document) -> Reading:
     return reading
 
 
-def _with_board(stated: Stated, places: Sequence[str]) -> Verification:
+def _with_board(stated: GivenCertificate, places: Sequence[str]) -> Verification:
     """Compare with a board, or with one that is made from an archive and removed afterwards."""
     from bbedge.board import Board
     from bbedge.ledger.archive import import_file
@@ -195,9 +194,9 @@ def _with_board(stated: Stated, places: Sequence[str]) -> Verification:
             return verify_certificate(stated, board, write=as_option)
 
 
-def _with_files(stated: Stated, files: Sequence[Path], groups: tuple[Reading, About, Suite]) -> Verification:
-    from bbedge.verify.outcome import Check, Verification
-    from bbedge.verify.verify import check_given_scores, file_check, own_checks, verify_certificate
+def _with_files(stated: GivenCertificate, files: Sequence[Path], groups: tuple[Reading, About, Suite]) -> Verification:
+    from bbedge.verify.checks import Check, Verification, own_checks
+    from bbedge.verify.verify import check_given_scores, file_check, verify_certificate
 
     check_given_scores(stated)
     provenance = stated.document.provenance
@@ -223,10 +222,9 @@ def _with_files(stated: Stated, files: Sequence[Path], groups: tuple[Reading, Ab
 def _table(document: Document, files: Sequence[Path], suite: Suite, reading: Reading, about: About) -> Scores:
     """The scores; of a first run that is not complete with a place for all items that are listed."""
     from bbedge.readers import read_items
-    from bbedge.verify.recompute import with_items
-    from bbedge.verify.recompute_board import item_columns
+    from bbedge.verify.recompute import board_design, with_items
 
-    of_board = item_columns(document) if document.board else ()
+    of_board = board_design(document).columns if document.board else ()
     table = about.table(reading, files, (*suite.columns, *of_board), provenance=True)
     if document.replicates or about.items is None:
         return table

@@ -188,7 +188,7 @@ def bounds(certificate: Certificate, a: int, b: int) -> tuple[float, float] | No
     Margins give both ends. A certified comparison adds that the difference is above zero, or above tau for every edge
     of its path, where that says more than its margin.
     """
-    known = certificate.known
+    known = certificate.all_pairs
     if known is None:
         return None
     low, high = float(known.margins[a, b]), -float(known.margins[b, a])

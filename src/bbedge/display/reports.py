@@ -19,7 +19,7 @@ from bbedge.text import counted, shown
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from bbedge.verify.outcome import Check, Verification
+    from bbedge.verify.checks import Check, Verification
 
 
 _STYLES: dict[Verdict, str] = {"no alarm": "green", "look": "yellow", "alarm": "bold red", "not possible": "dim"}

@@ -227,9 +227,9 @@ def _certified_line(certificate: Certificate, looks_apart: bool) -> str:
 
 def _show_open(console: Console, certificate: Certificate, top_k: int | None) -> None:
     """The open pairs of neighbouring models, or those across the Top-k cut."""
-    if certificate.known is None:
+    if certificate.all_pairs is None:
         return
-    above = certificate.known.graph.above
+    above = certificate.all_pairs.graph.above
     if top_k is None:
         upper = np.arange(len(above) - 1)
         ends = np.flatnonzero(~(above[upper, upper + 1] | above[upper + 1, upper]))

@@ -122,7 +122,7 @@ def _contenders(certificate: Certificate) -> str:
 def _beaten(certificate: Certificate) -> str:
     """Of two models, one of which is certified better; it is the first in the order shown."""
     better, worse = certificate.labels
-    lead = certificate.lead(0, 1) if certificate.known is not None else "> 0"
+    lead = certificate.lead(0, 1) if certificate.all_pairs is not None else "> 0"
     sign, amount = lead.split(" ", 1)
     if float(amount) == 0.0:
         return f"{better} beats {worse}"
@@ -182,9 +182,9 @@ def _needed(certificate: Certificate) -> str:
 
 def _all_within_tau(certificate: Certificate) -> bool:
     """Whether the margins show that no model is better than another by more than tau."""
-    if not certificate.step or certificate.known is None:
+    if not certificate.step or certificate.all_pairs is None:
         return False
-    margins = certificate.known.margins
+    margins = certificate.all_pairs.margins
     upper = -margins[~np.eye(len(margins), dtype=bool)]
     return bool(np.all(upper <= certificate.step))  # of a comparison that was not tested, NaN, nothing is known
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -49,7 +49,7 @@ class Difference:
 
 
 @dataclass(slots=True, kw_only=True)
-class Comparison:
+class DifferenceList:
     """What was found so far."""
 
     scale: float = 1.0
@@ -94,17 +94,17 @@ def unknown_keys(content: object, known: object, place: str = "") -> Iterator[st
             yield from unknown_keys(value, other, f"{place}[{i}]")
 
 
-def compare(stated: Mapping[str, Any], computed: Mapping[str, Any], *, without: Collection[str] = ()) -> Comparison:
+def compare(stated: Mapping[str, Any], computed: Mapping[str, Any], *, without: Collection[str] = ()) -> DifferenceList:
     """Compare two documents of plain values, field by field, without some keys."""
     ends = [float(end) for end in computed["design"]["score_range"]]
     scale = max(*(abs(end) for end in ends), ends[1] - ends[0])
-    to = Comparison(scale=scale)
+    to = DifferenceList(scale=scale)
     rest = ({key: value for key, value in each.items() if key not in without} for each in (stated, computed))
     _record(to, "", *rest)
     return to
 
 
-def _record(to: Comparison, place: str, stated: Mapping[str, Any], computed: Mapping[str, Any]) -> None:
+def _record(to: DifferenceList, place: str, stated: Mapping[str, Any], computed: Mapping[str, Any]) -> None:
     order = _order(stated, computed)
     for key in (*computed, *(key for key in stated if key not in computed)):
         where = f"{place}.{key}" if place else key
@@ -121,7 +121,7 @@ def _record(to: Comparison, place: str, stated: Mapping[str, Any], computed: Map
             _value(to, where, key, stated[key], computed[key])
 
 
-def _value(to: Comparison, place: str, key: str, stated: Any, computed: Any) -> None:  # noqa: ANN401 - any JSON
+def _value(to: DifferenceList, place: str, key: str, stated: Any, computed: Any) -> None:  # noqa: ANN401 - any JSON
     if isinstance(stated, dict) and isinstance(computed, dict):
         _record(to, place, stated, computed)
     elif key in _KEYED and isinstance(stated, list | tuple) and isinstance(computed, list | tuple):
@@ -142,7 +142,7 @@ def _value(to: Comparison, place: str, key: str, stated: Any, computed: Any) -> 
         to.add(place, "changed", _brief(stated), _brief(computed))
 
 
-def _keyed(to: Comparison, place: str, key: str, stated: Sequence[Any], computed: Sequence[Any]) -> None:
+def _keyed(to: DifferenceList, place: str, key: str, stated: Sequence[Any], computed: Sequence[Any]) -> None:
     """Compare lists whose entries are known by names, so that one that is missing does not shift all others."""
     there, expected = ({_KEYED[key](each): each for each in entries} for entries in (stated, computed))
     between = " and " if key in _UNORDERED else " over "
@@ -157,11 +157,11 @@ def _keyed(to: Comparison, place: str, key: str, stated: Sequence[Any], computed
     if len(there) != len(stated):
         to.add(place, "changed", f"{len(stated)} entries, some twice", f"{len(computed)} entries")
     if key in ("models", "views") and there.keys() == expected.keys() and list(there) != list(expected):
-        to.add(f"the order of {place}", "changed", _names(there), _names(expected))
+        to.add(f"the order of {place}", "changed", *(_brief([name for (name,) in each]) for each in (there, expected)))
 
 
 def _matrix(
-    to: Comparison,
+    to: DifferenceList,
     place: str,
     key: str,
     stated: object,
@@ -186,7 +186,7 @@ def _matrix(
 
 
 def _history(
-    to: Comparison,
+    to: DifferenceList,
     place: str,
     stated: Mapping[str, Any],
     computed: Mapping[str, Any],
@@ -253,10 +253,6 @@ def _brief(value: object) -> object:
     return value
 
 
-def _names(entries: Iterable[tuple[str, ...]]) -> object:
-    return _brief([name for (name,) in entries])
-
-
 # What an entry of a list is known by.
 _KEYED: dict[str, Callable[[Any], tuple[str, ...]]] = {
     "models": lambda entry: (entry["name"],),
@@ -300,91 +296,57 @@ def compare_notes(
 
 
 _MOST_NAMED = 5  # files in a sentence
+_FILE_WORDS: dict[Kind, str] = {
+    "changed": "changed",
+    "only-stated": "missing",
+    "only-computed": "not named in the certificate",
+}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileChanges:
-    """Files now against files as a certificate names them. A file is known by its bytes, whatever it is called."""
+def compare_files(stated: Sequence[SourceRecord], found: Sequence[SourceFile]) -> tuple[str, tuple[Difference, ...]]:
+    """Files now against files as a certificate names them: what differs, in words and one by one.
 
-    same: tuple[SourceRecord, ...]
-    """Those with the same bytes."""
-    changed: tuple[tuple[SourceRecord, SourceFile], ...]
-    """Those with the same name and other bytes."""
-    missing: tuple[SourceRecord, ...]
-    """Those that were not given."""
-    added: tuple[SourceFile, ...]
-    """Those that the certificate does not name."""
-
-    @classmethod
-    def of(cls, stated: Sequence[SourceRecord], found: Sequence[SourceFile]) -> FileChanges:
-        """Compare them: by their bytes first, then by their names, in full or without folders."""
-        same, open_, rest = _matched(stated, found, lambda file: f"{file.sha256} {file.bytes}")
-        changed: list[tuple[SourceRecord, SourceFile]] = []
-        for key in (lambda file: file.name, lambda file: _base(file.name)):
-            pairs, open_, rest = _matched(open_, rest, key)
-            changed += pairs
-        return cls(
-            same=tuple(record for record, _ in same), changed=tuple(changed), missing=tuple(open_), added=tuple(rest)
-        )
-
-    @property
-    def none(self) -> bool:
-        """Whether all files are there with the same bytes, and no others."""
-        return not (self.changed or self.missing or self.added)
-
-    @property
-    def text(self) -> str:
-        """What differs, in words."""
-        if self.none:
-            files = "file" if len(self.same) == 1 else f"{len(self.same):,} files"
-            return f"the same {files}, byte for byte"
-        parts = (
-            ("changed", [record.name for record, _ in self.changed]),
-            ("missing", [record.name for record in self.missing]),
-            ("not named in the certificate", [each.name for each in self.added]),
-        )
-        return ", ".join(f"{counted(len(names), 'file')} {what}: {_listed(names)}" for what, names in parts if names)
-
-    @property
-    def entries(self) -> tuple[tuple[str, Kind, str | None, str | None], ...]:
-        """Name, kind of change, and the hashes before and now."""
-        return tuple(self._entries())
-
-    def _entries(self) -> Iterator[tuple[str, Kind, str | None, str | None]]:
-        for record, file in self.changed:
-            if record.sha256 == file.sha256:  # the certificate states another size for it
-                yield record.name, "changed", f"{record.bytes} bytes", f"{file.bytes} bytes"
-            else:
-                yield record.name, "changed", record.sha256, file.sha256
-        for record in self.missing:
-            yield record.name, "only-stated", record.sha256, None
-        for file in self.added:
-            yield file.name, "only-computed", None, file.sha256
+    A file is known by its bytes, whatever it is called; then by its name, in full or without folders.
+    """
+    same, missing, added = _matched(stated, found, lambda file: f"{file.sha256} {file.bytes}")
+    if not missing and not added:
+        return f"the same {'file' if len(same) == 1 else f'{len(same):,} files'}, byte for byte", ()
+    renamed, missing, added = _matched(missing, added, lambda file: file.name)
+    moved, missing, added = _matched(missing, added, lambda file: file.name.rpartition("/")[2])
+    changes: list[tuple[Kind, str, str | None, str | None]] = [
+        # The certificate may state another size for the same bytes.
+        ("changed", record.name, f"{record.bytes} bytes", f"{file.bytes} bytes")
+        if record.sha256 == file.sha256
+        else ("changed", record.name, record.sha256, file.sha256)
+        for record, file in (*renamed, *moved)
+    ]
+    changes += [("only-stated", record.name, record.sha256, None) for record in missing]
+    changes += [("only-computed", file.name, None, file.sha256) for file in added]
+    named = {kind: [quoted(name, None) for each, name, *_ in changes if each == kind] for kind in _FILE_WORDS}
+    text = ", ".join(
+        f"{counted(len(names), 'file')} {_FILE_WORDS[kind]}: {', '.join(names[:_MOST_NAMED])}"
+        + (f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else "")
+        for kind, names in named.items()
+        if names
+    )
+    return text, tuple(
+        Difference(place=f"provenance.sources[{quoted(name, None)}]", kind=kind, stated=before, computed=now)
+        for kind, name, before, now in changes
+    )
 
 
 def _matched(
     stated: Sequence[SourceRecord], found: Sequence[SourceFile], key: Callable[[SourceRecord | SourceFile], str]
 ) -> tuple[list[tuple[SourceRecord, SourceFile]], list[SourceRecord], list[SourceFile]]:
     """Pairs with the same key, each file in one of them; and what is left on both sides."""
-    waiting: dict[str, list[SourceFile]] = {}
+    waiting: defaultdict[str, list[SourceFile]] = defaultdict(list)
     for file in reversed(found):
-        waiting.setdefault(key(file), []).append(file)
+        waiting[key(file)].append(file)
     pairs: list[tuple[SourceRecord, SourceFile]] = []
     left: list[SourceRecord] = []
     for record in stated:
-        there = waiting.get(key(record))
-        if there:
+        if there := waiting[key(record)]:
             pairs.append((record, there.pop()))
         else:
             left.append(record)
     return pairs, left, sorted(file for files in waiting.values() for file in files)
-
-
-def _listed(names: Sequence[str]) -> str:
-    """A few names in full, because the files must be found again, and how many more there are."""
-    text = ", ".join(quoted(name, None) for name in names[:_MOST_NAMED])
-    return text if len(names) <= _MOST_NAMED else f"{text} and {len(names) - _MOST_NAMED} more"
-
-
-def _base(name: str) -> str:
-    return name.rpartition("/")[2]

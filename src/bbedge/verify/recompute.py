@@ -1,15 +1,27 @@
-"""The leaderboard of a certificate computed again from scores, step by step."""
+"""What a certificate states, computed again from scores: its leaderboard, or the board that it comes from.
+
+Where a board is not at hand, the certificate has its frozen design, the seed of the order and the models that were
+retired; a table of its scores shows when each of these stopped. That is everything that happened, unless models or
+items were added. A board is made again from both, in a folder that is removed afterwards.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
+from itertools import chain, pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import cast
 
 import numpy as np
-from msgspec import UNSET
+from msgspec import UNSET, structs
 from numpy.typing import NDArray
 
+from bbedge.board import Board, BoardDesign
+from bbedge.certificate.of_board import board_certificate
 from bbedge.core.checkpoint_evidence import plan_of
 from bbedge.core.checkpoints import PassPlan
 from bbedge.core.conclusions import GapCount
@@ -18,8 +30,10 @@ from bbedge.core.leaderboard import Certifier, Leaderboard, certify_design, pilo
 from bbedge.core.scores import DesignOptions, Scores
 from bbedge.core.stakes import given_stakes
 from bbedge.core.views import HEADLINE, METRIC, SuiteOptions, suite_options
-from bbedge.errors import Argument, Blank, DesignError
+from bbedge.errors import Argument, Blank, BoardError, DesignError, DomainError
 from bbedge.records.certificate import Document
+from bbedge.records.codec import plain
+from bbedge.records.design import BoardRecord
 from bbedge.records.options import declared
 
 
@@ -61,19 +75,6 @@ def steps(document: Document, values: NDArray[np.float64], plan: PassPlan) -> tu
         if running.any():
             found.append(Step(replicate=replicate, checkpoint=checkpoint, rows=np.flatnonzero(running), new=new))
     return tuple(reversed(found))
-
-
-def missing_scores(values: NDArray[np.float64], made: tuple[Step, ...]) -> tuple[int, ...]:
-    """How many scores each model lacks in the steps that it ran."""
-    counts = np.zeros(values.shape[1], dtype=np.int64)
-    for step in made:
-        counts[step.rows] += np.isnan(values[step.replicate][np.ix_(step.rows, step.new)]).sum(axis=1)
-    return tuple(counts.tolist())
-
-
-def stated_gaps(document: Document, scores: Scores) -> Scores:
-    """The scores with the rule for missing scores of the certificate: without scores is also what was not run."""
-    return replace(scores, gaps=document.design.gaps or "refuse", stops=None)
 
 
 def with_items(
@@ -157,10 +158,10 @@ def design_of(document: Document, scores: Scores, suite: SuiteOptions) -> tuple[
 
     ``suite`` has the weights and views, which a certificate sums up but does not list.
     """
-    if has_steps(document):
-        scores = stated_gaps(document, scores)
+    if has_steps(document):  # without scores is also what was not run
+        scores = replace(scores, gaps=document.design.gaps or "refuse", stops=None)
     first: tuple[Scores, Design] | None = None
-    for fitted in blocked(document, scores):
+    for fitted in block_candidates(document, scores):
         made = _design(document, fitted, {**_options(document), **suite, **_shares(document, suite)})
         if made.hash == document.design.hash:
             return fitted, made
@@ -169,27 +170,23 @@ def design_of(document: Document, scores: Scores, suite: SuiteOptions) -> tuple[
     return first
 
 
-def rebuilt(document: Document, scores: Scores, design: Design) -> Leaderboard:
-    """The leaderboard that follows from the scores under the design."""
+def leaderboard_from_scores(document: Document, scores: Scores, design: Design) -> Leaderboard:
+    """The leaderboard that follows from the scores under the design, with the looks that the certificate states."""
     pilot = document.pilot.replicates if document.pilot else None
-    if has_steps(document):
-        return _in_steps(document, scores, design, pilot)
-    return certify_design(scores, design, pilot=pilot)
-
-
-def _in_steps(document: Document, scores: Scores, design: Design, pilot: int | None) -> Leaderboard:
-    """The same with the looks inside the first run that the certificate states."""
+    if not has_steps(document):
+        return certify_design(scores, design, pilot=pilot)
     values, certifier = scores.values[pilot or 0 :], Certifier(design)
-    made = steps(document, values, plan_of(design))
-    for step in made:
+    missing = np.zeros(len(design.models), dtype=np.int64)
+    for step in steps(document, values, plan_of(design)):
         still = {design.models[row] for row in step.rows}
         certifier.stop([model for model in certifier.evidence.active if model not in still])
         panel = values[step.replicate][step.rows]
+        missing[step.rows] += np.isnan(panel[:, step.new]).sum(axis=1)
         if step.checkpoint:
             certifier.update_part(panel[:, step.new])
         else:
             certifier.update(panel)
-    gaps = None if design.gaps == "refuse" else GapCount(of_models=missing_scores(values, made))
+    gaps = None if design.gaps == "refuse" else GapCount(of_models=tuple(missing.tolist()))
     origin = replace(scores, blocks=design.blocks).origin
     return replace(certifier.leaderboard(), notes=scores.notes, pilot=pilot, gaps=gaps, origin=origin)
 
@@ -221,18 +218,14 @@ def _shares(document: Document, suite: SuiteOptions) -> DesignOptions:
     return {"shares": {HEADLINE: 1.0 if document.design.share is UNSET else document.design.share, **views}}
 
 
-def blocked(document: Document, scores: Scores) -> Iterator[Scores]:
+def block_candidates(document: Document, scores: Scores) -> Iterator[Scores]:
     """The scores as they are, then with the blocks that rules make, where the sizes in the certificate fit a rule."""
     yield scores
     blocks = document.design.blocks
-    rules: list[Sequence[str]] = []
-    if blocks.count == 1:
-        rules.append(("one",) * len(scores.items))
-    if set(blocks.sizes) == {1}:
-        rules.append(scores.items)
-    for labels in rules:
-        if tuple(labels) != scores.blocks:
-            yield replace(scores, blocks=tuple(labels))
+    rules = ((blocks.count == 1, ("one",) * len(scores.items)), (set(blocks.sizes) == {1}, scores.items))
+    for is_fitting, labels in rules:
+        if is_fitting and labels != scores.blocks:
+            yield replace(scores, blocks=labels)
 
 
 def _candidate(document: Document) -> list[str]:
@@ -244,3 +237,141 @@ def _candidate(document: Document) -> list[str]:
         )
     tested = ~np.isnan(document.log_e)
     return [model.name for model, row in zip(document.models, tested, strict=True) if row.any()]
+
+
+def board_of(document: Document) -> BoardRecord:
+    """What a certificate says of its board, if it can be computed again from a table of scores."""
+    record = document.board
+    if not record:
+        raise ValueError("not the certificate of a board")
+    if not record.design.checkpoints:
+        raise DomainError("the certificate of a board; give the board, not score files")
+    others = (
+        ("items were added to", record.epochs > 1),
+        ("models were added to", len(record.claims) > 1),
+        ("a pilot chose the candidate of", bool(record.design.pilot)),
+    )
+    for what, is_so in others:
+        if is_so:
+            raise DomainError(
+                f"the certificate of a board, and {what} this board: only its ledger says in which order that was; "
+                "give the board, not score files"
+            )
+    return record
+
+
+def board_design(document: Document) -> BoardDesign:
+    """The design of a certificate's board."""
+    return BoardDesign.from_values(plain(board_of(document).design), source="the design of the board")
+
+
+def design_hashes(document: Document) -> set[str]:
+    """The designs of the claims of a certificate's board."""
+    return {claim.design_hash for claim in document.board.claims} if document.board else set()
+
+
+def document_from_table(document: Document, scores: Scores) -> Document:
+    """The certificate of a board that was given these scores under the design of the certificate.
+
+    What only a ledger says is as stated: its head, and the order of names.
+    """
+    record = board_of(document)
+
+    def has_same_design(fitted: Scores) -> bool:
+        with _board(document, fitted) as board:
+            return {stage.design.hash for stage in board.state.epoch.stages} <= design_hashes(document)
+
+    # The scores with the blocks of the certificate, as far as a rule makes them; as they are, if no rule does.
+    candidates = list(block_candidates(document, _in_board_order(document, record, _with_retired(record, scores))))
+    fitted = next(filter(has_same_design, candidates), candidates[0])
+    with _board(document, fitted) as board:
+        plan = plan_of(board.leaderboard(1).design)
+        rule = None if board.design.incomplete == "refuse" else board.design.incomplete
+        for step in steps(document, fitted.values, plan):
+            ran = [fitted.models[row] for row in step.rows]
+            _retire(board, [model for model in record.retired if model not in ran])
+            add = board.add_part if step.checkpoint else board.add
+            add(_of_step(fitted, step, plan), copies="allow", incomplete=rule)
+        _retire(board, record.retired)
+        computed = board_certificate(board, 1).content
+    assert computed.board  # it comes from one
+    orders = {key: (getattr(computed.board, key), getattr(record, key)) for key in ("active", "retired")}
+    return structs.replace(
+        computed,
+        design=structs.replace(computed.design, hash=document.design.hash),
+        board=structs.replace(
+            computed.board,
+            design_hash=record.design_hash,
+            head=record.head,
+            events=record.events,
+            attempts=record.attempts,
+            **{key: stated if sorted(found) == sorted(stated) else found for key, (found, stated) in orders.items()},
+        ),
+    )
+
+
+def _with_retired(record: BoardRecord, scores: Scores) -> Scores:
+    """The scores with a row for every retired model: one that never ran is in no file."""
+    absent = tuple(model for model in record.retired if model not in scores.models)
+    if not absent:
+        return scores
+    replicates, _, items = scores.values.shape
+    values = np.concatenate([scores.values, np.full((replicates, len(absent), items), np.nan)], axis=1)
+    return replace(scores, models=(*scores.models, *absent), values=values, seen=None)
+
+
+def _in_board_order(document: Document, record: BoardRecord, scores: Scores) -> Scores:
+    """The scores with the models in an order that the certificate allows: pairs of names in it follow the board's."""
+    before: dict[str, set[str]] = {model: set() for model in scores.models}
+    chains: list[Sequence[str]] = [record.active]
+    for part in (document, *(document.views or ())):
+        chains += [*(part.unresolved or ()), *(each.names for each in part.crossed_intervals or ())]
+    for first, second in chain.from_iterable(map(pairwise, chains)):
+        if first in before and second in before:
+            before[second].add(first)
+    try:
+        order = tuple(TopologicalSorter(before).static_order())
+    except CycleError:  # these lists contradict each other: the comparison finds it
+        return scores
+    rows = [scores.models.index(model) for model in order]
+    return replace(scores, models=order, values=scores.values[:, rows], seen=None)
+
+
+@contextmanager
+def _board(document: Document, scores: Scores) -> Iterator[Board]:
+    given = document.design.checkpoints
+    if not given:
+        raise BoardError("the design of the board has checkpoints, and that of the certificate has none")
+    with (
+        TemporaryDirectory(prefix="bbedge-") as folder,
+        Board.create(
+            Path(folder) / "board",
+            board_design(document),
+            models=scores.models,
+            items=scores.items,
+            blocks=scores.blocks,
+            columns=scores.columns,
+            order_seed=given.order_seed,
+        ) as board,
+    ):
+        yield board
+
+
+def _of_step(scores: Scores, step: Step, plan: PassPlan) -> Scores:
+    """The scores of a step; of a complete replicate all of them, those that were seen before included."""
+    columns = step.new if step.checkpoint or step.replicate else plan.order
+    return replace(
+        Scores.of(
+            scores.values[step.replicate][step.rows][:, columns],
+            models=[scores.models[row] for row in step.rows],
+            items=[scores.items[place] for place in columns],
+        ),
+        score_range=scores.score_range,
+        gaps="worst-case",
+    )
+
+
+def _retire(board: Board, models: Sequence[str]) -> None:
+    for model in models:
+        if model in board.state.active:
+            board.retire(model)

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board
-from bbedge.board_certificate import document
 from bbedge.certificate.document import plain
+from bbedge.certificate.of_board import board_document
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError
 from bbedge.ledger.archive import import_lines
@@ -62,7 +62,7 @@ def documents(board: Board) -> list[Any]:
     contents = [event.content for event in board.events]
     found = [[content.copies for content in contents if isinstance(content, ScoresAdded)]]
     for number in range(1, len(board.state.epochs) + 1):
-        content = plain(document(board, board.leaderboard(number), number))
+        content = plain(board_document(board, board.leaderboard(number), number))
         content.pop("notes")
         content["provenance"].pop("head")
         for key in ("head", "events"):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board
-from bbedge.board_certificate import board_certificate
 from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.of_board import board_certificate
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
 from bbedge.verify.ledger import verify

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board
-from bbedge.board_certificate import document
+from bbedge.certificate.of_board import board_document
 from bbedge.errors import BoardError
 from bbedge.ledger.archive import export_lines, import_lines
 from bbedge.readers import read_scores
@@ -31,10 +31,10 @@ def test_what_a_reader_noticed_reaches_the_ledger_and_every_certificate(tmp_path
     board.add_model("d", replace(runs(rng, ("d",), 2), notes=(CACHE,)))
     board = Board.open(board.name)
     assert [note for _, note in board.noticed] == [SEED, CACHE]
-    assert {SEED, CACHE} <= set(document(board, board.leaderboard(), 1).notes)
+    assert {SEED, CACHE} <= set(board_document(board, board.leaderboard(), 1).notes)
     board.add_items(["x"])
-    assert SEED in document(board, board.leaderboard(1), 1).notes
-    assert SEED not in document(board, board.leaderboard(2), 2).notes
+    assert SEED in board_document(board, board.leaderboard(1), 1).notes
+    assert SEED not in board_document(board, board.leaderboard(2), 2).notes
     import_lines(export_lines(board.store), tmp_path / "copy.db", source="archive", verify=verify_session)
     assert Board.open(tmp_path / "copy.db").noticed == board.noticed
 
@@ -43,7 +43,7 @@ def test_repetitions_that_count_are_stated(tmp_path, rng):
     board = make(tmp_path)
     same = values(rng, ABC)
     board.add(scores(np.repeat(same, 2, axis=0), ABC, start=1), copies="allow")
-    made = document(board, board.leaderboard(), 1)
+    made = board_document(board, board.leaderboard(), 1)
     assert made.design.copies == "refuse"
     assert any("because copies were allowed when they were added: replicate 2" in note.text for note in made.notes)
     verify(board.store)
@@ -51,7 +51,7 @@ def test_repetitions_that_count_are_stated(tmp_path, rng):
     (tmp_path / "other").mkdir()
     board = make(tmp_path / "other", copies="allow")
     board.add(scores(np.repeat(same, 2, axis=0), ABC, start=1))
-    made = document(board, board.leaderboard(), 1)
+    made = board_document(board, board.leaderboard(), 1)
     assert made.design.copies == "allow"
     assert any("as the design allows: replicate 2" in note.text for note in made.notes)
 

@@ -12,9 +12,9 @@ import jsonschema
 import pytest
 from rich.console import Console
 
-from bbedge.board_certificate import document as board_document
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate, to_json
+from bbedge.certificate.of_board import board_document
 from bbedge.core.leaderboard import certify_pilot_top_k
 from bbedge.display.ledger import show_looks
 from bbedge.display.ranking import between

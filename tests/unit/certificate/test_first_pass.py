@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board, BoardDesign
+from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.exports import pair_arrays
+from bbedge.core.checkpoint_evidence import plan_of
 from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.leaderboard import Certifier, certify_design
 from bbedge.core.scores import Scores
@@ -78,6 +81,25 @@ def test_what_complete_passes_certify_has_no_part(tmp_path):
     assert content["parts"] == []
     assert content["edges"]
     assert all("first_part" not in edge for edge in content["edges"])
+
+
+def test_evidence_inside_the_first_run_is_shown_of_the_models_that_it_is_of():
+    """Their means so far are of some of the items, and order nothing."""
+    panel = (np.random.default_rng(0).random((4, 60)) < np.array([0.2, 0.5, 0.7, 0.9])[:, None]).astype(float)
+    scores = Scores.of(panel, models="abcd", items=[f"q{i}" for i in range(60)])
+    rule = Checkpoints(order_seed=5, fractions=(0.1, 0.3), weights=(0.25, 0.25), complete=0.5)
+    design = scores.design(checkpoints=rule)
+    certifier = Certifier(design)
+    for number in (1, 2):
+        certifier.update_part(panel[:, plan_of(design).new_places(number)])
+        made = certifier.leaderboard().certificate()
+        read = Certificate.of(made.content)
+        assert made.names == read.names
+        for key in ("log_e", "margins", "first_certified"):
+            np.testing.assert_array_equal(getattr(made, key), getattr(read, key))
+        arrays = dict(pair_arrays(certifier.leaderboard()))
+        assert arrays["models"].tolist() == [model.name for model in made.content.models]
+        np.testing.assert_array_equal(arrays["log_e"], made.content.log_e)
 
 
 def test_designs_without_checkpoints_say_nothing_of_them(tmp_path):

@@ -7,9 +7,10 @@ import pytest
 
 from bbedge.certificate import numbers as module
 from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.derive import PairTable
 from bbedge.certificate.document import history_record
-from bbedge.certificate.numbers import MOST_PAIRS, Evidence
-from bbedge.certificate.numbers import outlook as outlook_of_evidence
+from bbedge.certificate.numbers import MOST_PAIRS
+from bbedge.certificate.numbers import outlook as outlook_of_pairs
 from bbedge.core.eholm import log_threshold
 from bbedge.core.leaderboard import run
 from bbedge.core.looks import MOST_LOOKS, MOST_MODELS, Look, Recorder
@@ -17,7 +18,8 @@ from unit.certificate.documents import certified, checked, drawn, many
 
 
 def outlook(leaderboard, stopped=(), **options):
-    return outlook_of_evidence(Evidence.from_leaderboard(leaderboard, stopped), **options)
+    table = PairTable.from_leaderboard(leaderboard)
+    return outlook_of_pairs(table, replicates=leaderboard.replicates, stopped=stopped, **options)
 
 
 def look(replicate: int, size: int = 2) -> Look:

@@ -15,7 +15,7 @@ from bbedge.certificate.provenance import digest, provenance, verify_command
 from bbedge.core.scores import SourceFile
 from bbedge.errors import DomainError, FormatError
 from bbedge.records.certificate import SourceRecord
-from bbedge.verify.differences import FileChanges
+from bbedge.verify.differences import compare_files
 from unit.certificate.documents import certified, checked, drawn, schema, suite
 
 SCORES = drawn([0.9, 0.5, 0.3])
@@ -108,14 +108,16 @@ def file(name: str, content: str) -> SourceFile:
 
 def test_files_are_known_by_their_bytes_and_then_by_their_names():
     stated = [record("a.csv", "1"), record("x/b.csv", "2"), record("c.csv", "3"), record("d.csv", "3")]
-    same = FileChanges.of(stated, [file("z/a2.csv", "1"), file("b.csv", "2"), file("c.csv", "3"), file("e.csv", "3")])
-    assert same.none
-    assert same.text == "the same 4 files, byte for byte"
-    other = FileChanges.of(stated, [file("y/b.csv", "9"), file("new.csv", "8"), file("c.csv", "3")])
-    assert [(before.name, now.name) for before, now in other.changed] == [("x/b.csv", "y/b.csv")]
-    assert [each.name for each in other.missing] == ["a.csv", "d.csv"]
-    assert [each.name for each in other.added] == ["new.csv"]
-    assert other.text == (
+    given = [file("z/a2.csv", "1"), file("b.csv", "2"), file("c.csv", "3"), file("e.csv", "3")]
+    assert compare_files(stated, given) == ("the same 4 files, byte for byte", ())
+    text, found = compare_files(stated, [file("y/b.csv", "9"), file("new.csv", "8"), file("c.csv", "3")])
+    assert [(each.place, each.kind, each.stated, each.computed) for each in found] == [
+        ("provenance.sources['x/b.csv']", "changed", record("", "2").sha256, file("", "9").sha256),
+        ("provenance.sources['a.csv']", "only-stated", record("", "1").sha256, None),
+        ("provenance.sources['d.csv']", "only-stated", record("", "3").sha256, None),
+        ("provenance.sources['new.csv']", "only-computed", None, file("", "8").sha256),
+    ]
+    assert text == (
         "1 file changed: 'x/b.csv', 2 files missing: 'a.csv', 'd.csv', 1 file not named in the certificate: 'new.csv'"
     )
 

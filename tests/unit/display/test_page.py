@@ -16,8 +16,7 @@ import pytest
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate, to_json
-from bbedge.certificate.packing import inside_page, unpack
-from bbedge.certificate.provenance import provenance
+from bbedge.certificate.provenance import inside_page, provenance, unpack
 from bbedge.core.leaderboard import certify
 from bbedge.display.page import render_page
 from bbedge.display.page.drawing import draw_graph, draw_matrix, fitted

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board_certificate import document as board_document
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate, to_json
 from bbedge.certificate.exports import EXPORTS
+from bbedge.certificate.of_board import board_document
 from bbedge.core.graph import Graph
 from bbedge.core.scores import Scores
 from bbedge.display.page import render_page

@@ -16,7 +16,7 @@ import bbedge
 from bbedge import verify_certificate
 from bbedge.errors import BbedgeError
 from bbedge.records.reading import ReadingRecord
-from bbedge.verify.differences import Comparison
+from bbedge.verify.differences import DifferenceList
 from forged_certificates import FORGERIES, Case, facts, forged, same, sealed
 from unit.certificate.documents import drawn, parted_as_published
 from unit.verify.test_recompute_board import stopped_inside, table
@@ -178,7 +178,7 @@ def test_every_forgery_changes_something(case_of, forgery):
 
 PLANTED = {
     "notes are not compared": ("compare_notes", lambda *_: ((), ())),
-    "results are not compared": ("compare", lambda *_, **__: Comparison()),
+    "results are not compared": ("compare", lambda *_, **__: DifferenceList()),
 }
 
 

@@ -14,7 +14,7 @@ import pytest
 import bbedge
 from bbedge.certificate.provenance import digest
 from bbedge.core.scores import Scores
-from bbedge.verify.outcome import Verification
+from bbedge.verify.checks import Verification
 from bbedge.verify.verify import verify_certificate
 from unit.certificate.documents import drawn, parted, parted_as_published, schema
 from unit.verify.test_consistency import life

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import plain
-from bbedge.certificate.packing import packed_text
+from bbedge.certificate.provenance import packed_text
 from bbedge.core.scores import Scores
 from bbedge.display.page.drawing import address
 from bbedge.display.page.table import InfoColumn, ModelInfo, PageTable

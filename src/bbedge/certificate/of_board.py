@@ -1,6 +1,6 @@
 """The certificate of a board: its leaderboard as a document, with what the ledger adds to it.
 
-Boards and certificates know nothing of each other; this module knows both.
+The one module of this room that knows boards.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def board_certificate(
     """
     number = shown_epoch(board, epoch)
     leaderboard = board.leaderboard(number)
-    content = document(board, leaderboard, number, history=history)
+    content = board_document(board, leaderboard, number, history=history)
     return Certificate.made(leaderboard, content, shown=shown, source=board.name)
 
 
@@ -47,7 +47,7 @@ def shown_epoch(board: Board, asked: int | None) -> int:
     return with_runs[-1] if with_runs else board.state.epoch.number
 
 
-def notes(board: Board, number: int) -> Iterator[Note]:
+def board_notes(board: Board, number: int) -> Iterator[Note]:
     """Notes on an epoch for readers of its leaderboard."""
     state = board.state
     if state.in_pilot:
@@ -60,19 +60,22 @@ def notes(board: Board, number: int) -> Iterator[Note]:
         whose = "Its" if len(state.retired) == 1 else "Their"
         text = f"Retired: {listed(state.retired)}. {whose} certificates remain valid."
         yield Note(kind="retired", subject=tuple(state.retired), text=text)
-    for remark in board.noted:
-        if remark.epoch == number:
-            yield Note(kind="remark", subject=(remark.about,), text=shown(remark.text, None))
-    for epoch, note in board.noticed:
-        if epoch == number:
-            yield replace(note, text=shown(note.text, None))
-    yield from copies_counted(board, number)
+    remarks = (
+        Note(kind="remark", subject=(each.about,), text=each.text) for each in board.noted if each.epoch == number
+    )
+    for note in (*remarks, *(note for epoch, note in board.noticed if epoch == number)):
+        yield replace(note, text=shown(note.text, None))
+    yield from _copy_notes(board, number)
     attempts = _attempts(board, number)
-    if attempts is not None and attempts.abandoned:
-        yield Note(kind="attempts", text=attempts_note(attempts))
-    for each in state.epochs:
-        if each.number == number:
-            continue
+    if attempts and attempts.abandoned:
+        were = "was" if attempts.abandoned == 1 else "were"
+        text = (
+            f"{counted(attempts.begun, 'attempt')} for {counted(attempts.runs, 'run')}: {attempts.abandoned} {were} "
+            "abandoned, because the journal was missing or replaced, and started again. If scores were the reason, the "
+            "guarantee does not hold."
+        )
+        yield Note(kind="attempts", text=text)
+    for each in (other for other in state.epochs if other.number != number):
         if each.replicates or each.pilots or each.parts:
             edges = sum(int(stage.edges(view).sum()) for stage in each.stages for view in each.looks_at)
             text = f"Epoch {each.number} ({len(each.items):,} items) has {edges:,} certificates of its own."
@@ -84,7 +87,7 @@ def notes(board: Board, number: int) -> Iterator[Note]:
         yield Note(kind="epochs", subject=(str(each.number),), text=text)
 
 
-def copies_counted(board: Board, number: int) -> Iterator[Note]:
+def _copy_notes(board: Board, number: int) -> Iterator[Note]:
     """Replicates of an epoch that were counted although they repeat earlier scores."""
     repeated, joined = [], []
     for event in board.events:
@@ -106,14 +109,14 @@ def copies_counted(board: Board, number: int) -> Iterator[Note]:
         yield Note(kind="copies", subject=tuple(joined), text=text)
 
 
-def document(board: Board, leaderboard: Leaderboard, epoch: int, *, history: bool = True) -> Document:
+def board_document(board: Board, leaderboard: Leaderboard, epoch: int, *, history: bool = True) -> Document:
     """The leaderboard of an epoch with its board."""
     if leaderboard.gaps is not None:
         hint = replace(leaderboard.gaps, resolved_if_means=board.resolved_if_means(epoch))
         leaderboard = replace(leaderboard, gaps=hint)
     return certificate(
         _with_history(board, leaderboard, epoch) if history else leaderboard,
-        notes=tuple(notes(board, epoch)),
+        notes=tuple(board_notes(board, epoch)),
         board=_record(board, epoch),
     )
 
@@ -142,26 +145,16 @@ def _record(board: Board, epoch: int) -> BoardRecord:
             for each in board.state.epochs
             for stage in each.stages
         ),
-        attempts=_attempts(board, epoch) or msgspec.UNSET,
+        attempts=_attempts(board, epoch),
     )
 
 
-def _attempts(board: Board, epoch: int) -> Attempts | None:
+def _attempts(board: Board, epoch: int) -> Attempts | msgspec.UnsetType:
+    """How many attempts there were at the runs of an epoch; absent if none was recorded."""
     runs = board.state.epochs[epoch - 1].attempts
     outcomes = [outcome for run in runs.values() for outcome in run]
-    if not outcomes:
-        return None
-    return Attempts(begun=len(outcomes), runs=len(runs), abandoned=outcomes.count("abandoned"))
-
-
-def attempts_note(attempts: Attempts) -> str:
-    """How many attempts there were for so many runs, where some were abandoned."""
-    were = "was" if attempts.abandoned == 1 else "were"
-    return (
-        f"{counted(attempts.begun, 'attempt')} for {counted(attempts.runs, 'run')}: {attempts.abandoned} {were} "
-        "abandoned, because the journal was missing or replaced, and started again. If scores were the reason, the "
-        "guarantee does not hold."
-    )
+    abandoned = outcomes.count("abandoned")
+    return Attempts(begun=len(outcomes), runs=len(runs), abandoned=abandoned) if outcomes else msgspec.UNSET
 
 
 def _with_history(board: Board, leaderboard: Leaderboard, epoch: int) -> Leaderboard:
