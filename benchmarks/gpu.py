@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bbedge.core.arrays import space_on, to_numpy
-from bbedge.core.closure import closure
+from bbedge.core.paths import closure
 from bbedge.core.design import Design
 from bbedge.core.eholm import e_holm
 from bbedge.core.evidence import Evidence

@@ -16,19 +16,15 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaincc, gammaln, log_ndtr, logit
 
-from bbedge.core.arrays import to_numpy
+from bbedge.core.arrays import Floats, Ints, Mask, to_numpy
 from bbedge.core.design import Design
 from bbedge.core.eholm import Procedure, e_holm
 from bbedge.core.evidence import Evidence
 from bbedge.core.penalties import bernstein_psi
 from bbedge.core.stakes import CENTRED_MAX, paper_stakes
 from bbedge.records.values import EvidenceKind
-
-Array = NDArray[np.float64]
-Edges = NDArray[np.bool_]
 
 _SLACK = 1e-6  # far above rounding: a look too many costs nothing, a look too few would be wrong
 _BELOW, _ABOVE = -3.5, 6.0  # standard deviations between which the normal tail is used
@@ -39,7 +35,7 @@ _DRAWS = 200
 _EDGE = 1e-6  # keeps the logit of a preference of 0 or 1 finite
 
 
-def edges_at_looks(design: Design, panels: Array, *, device: str | None = None) -> Edges:
+def edges_at_looks(design: Design, panels: Floats, *, device: str | None = None) -> Mask:
     """The edges of a design at every look; of a method with memory, all edges so far.
 
     ``panels`` are replicates x models x items, or replicates x repetitions x models x items: then independent
@@ -92,16 +88,16 @@ VARIANTS: dict[str, Callable[[Design], Design]] = {
 """The methods here by name: each is the evidence of a design made from the one it is given."""
 
 
-def run_by_name(name: str) -> Callable[[Design, Array, np.random.Generator], Edges]:
+def run_by_name(name: str) -> Callable[[Design, Floats, np.random.Generator], Mask]:
     """One of these methods, as a function of design, panels and randomness, of which it needs none."""
 
-    def run(design: Design, panels: Array, rng: np.random.Generator) -> Edges:
+    def run(design: Design, panels: Floats, rng: np.random.Generator) -> Mask:
         return edges_at_looks(VARIANTS[name](design), panels)
 
     return run
 
 
-def plug_in_edges(design: Design, panels: Array, rng: np.random.Generator) -> Edges:
+def plug_in_edges(design: Design, panels: Floats, rng: np.random.Generator) -> Mask:
     """BB-EDGE-PI: stakes ``min(0.95, 0.5 max(0, mu - mu0) / V)`` from regularised estimates of mean and variance.
 
     **Repeated looks:** valid, since the stake of a replicate depends on earlier ones only.
@@ -130,7 +126,7 @@ def plug_in_edges(design: Design, panels: Array, rng: np.random.Generator) -> Ed
     return np.array([e_holm(look, alpha=design.alpha) for look in log_e])
 
 
-def _pair_squares(residuals: Array, shift: Array) -> Array:
+def _pair_squares(residuals: Floats, shift: Floats) -> Floats:
     """``sum_m x^2`` of every direction in every replicate, ``x = (res_a - res_b) / 2 - shift``."""
     half = (residuals - residuals.mean(axis=1, keepdims=True)) / 2.0
     gram = half @ half.transpose(0, 2, 1)
@@ -139,11 +135,11 @@ def _pair_squares(residuals: Array, shift: Array) -> Array:
     shift = shift[:, None, None]
     squares = own[:, :, None] + own[:, None, :] - 2.0 * gram
     squares += -2.0 * shift * (totals[:, :, None] - totals[:, None, :]) + residuals.shape[2] * shift**2
-    result: Array = np.maximum(squares, 0.0)
+    result: Floats = np.maximum(squares, 0.0)
     return result
 
 
-def serpant_edges(design: Design, panels: Array, rng: np.random.Generator) -> Edges:
+def serpant_edges(design: Design, panels: Floats, rng: np.random.Generator) -> Mask:
     """SERPANT: e-processes on a stream of binary preferences, looked at after every item.
 
     What was once rejected stays rejected; the edges are reported after every replicate. **Assumes:** items that are
@@ -174,7 +170,7 @@ def serpant_edges(design: Design, panels: Array, rng: np.random.Generator) -> Ed
     return found
 
 
-def serpant_r_edges(design: Design, panels: Array, rng: np.random.Generator) -> Edges:
+def serpant_r_edges(design: Design, panels: Floats, rng: np.random.Generator) -> Mask:
     """SERPANT-R: the same e-values, looked at after complete replicates only. **Repeated looks:** as SERPANT."""
     n_looks, _, n_items = panels.shape
     items = np.arange(1, n_looks + 1) * n_items
@@ -183,7 +179,7 @@ def serpant_r_edges(design: Design, panels: Array, rng: np.random.Generator) -> 
     return np.array([e_holm(look, alpha=design.alpha) for look in log_e])
 
 
-def _wins(design: Design, panels: Array, rng: np.random.Generator) -> NDArray[np.int64]:
+def _wins(design: Design, panels: Floats, rng: np.random.Generator) -> Ints:
     """Wins of each tested direction after every item, in replicate by item order; ties go by a fair coin."""
     stream = panels.transpose(0, 2, 1).reshape(-1, panels.shape[1])
     first, second = np.triu_indices(panels.shape[1], k=1)
@@ -199,7 +195,7 @@ def _wins(design: Design, panels: Array, rng: np.random.Generator) -> NDArray[np
 
 
 @cache
-def fewest_wins(n_items: int, mu0: float, log_bar: float) -> NDArray[np.int64]:
+def fewest_wins(n_items: int, mu0: float, log_bar: float) -> Ints:
     """The fewest wins in 1, 2, ... items whose evidence reaches a threshold; one more than the items if none do."""
     items = np.arange(1, n_items + 1)
     # Evidence grows with the wins from the null's share of them on; below it, it is at most 1.
@@ -213,7 +209,7 @@ def fewest_wins(n_items: int, mu0: float, log_bar: float) -> NDArray[np.int64]:
     return high
 
 
-def log_evidence(wins: NDArray[np.int64], items: NDArray[np.int64], mu0: float) -> Array:
+def log_evidence(wins: Ints, items: Ints, mu0: float) -> Floats:
     """Uniform mixture over win rates in ``(mu0, 1)`` against ``mu0``, for k wins in n items.
 
     ``log E = log B(k+1, n-k+1) + log P(Beta(k+1, n-k+1) > mu0) - log(1 - mu0) - k log mu0 - (n-k) log(1 - mu0)``
@@ -235,7 +231,7 @@ def log_evidence(wins: NDArray[np.int64], items: NDArray[np.int64], mu0: float) 
     return log_e
 
 
-def _log_tail(k: Array, n: Array, deviations: Array, mu0: float) -> Array:
+def _log_tail(k: Floats, n: Floats, deviations: Floats, mu0: float) -> Floats:
     """``log P(Beta(k+1, n-k+1) > mu0) = log P(Binomial(n+1, mu0) <= k)``; 0 where it is 1 to nine digits."""
     tail = np.zeros(k.shape)
     few = n <= _EXACT_UP_TO
@@ -246,7 +242,7 @@ def _log_tail(k: Array, n: Array, deviations: Array, mu0: float) -> Array:
     return tail
 
 
-def cbtl_edges(design: Design, panels: Array, rng: np.random.Generator) -> Edges:
+def cbtl_edges(design: Design, panels: Floats, rng: np.random.Generator) -> Mask:
     """CBTL: ``a -> b`` if the lowest smoothed log-odds gap exceeds ``log((1 + tau) / (1 - tau))`` by the quantile.
 
     The quantile comes from a multiplier bootstrap per direction. **Assumes:** preferences that vary smoothly with the
@@ -280,19 +276,19 @@ def cbtl_edges(design: Design, panels: Array, rng: np.random.Generator) -> Edges
     return found
 
 
-def smoothed(panels: Array) -> Array:
+def smoothed(panels: Floats) -> Floats:
     """Kernel-smoothed scores of every model over the places of the items, at the grid."""
     n_items = panels.shape[2]
     place = (np.arange(n_items) + 0.5) / n_items
     grid = np.linspace(0.0, 1.0, _GRID)
     kernel = np.exp(-0.5 * ((grid[:, None] - place) / _BANDWIDTH) ** 2)
-    weights: Array = kernel / kernel.sum(axis=1, keepdims=True)
-    smooth: Array = panels @ weights.T
+    weights: Floats = kernel / kernel.sum(axis=1, keepdims=True)
+    smooth: Floats = panels @ weights.T
     return smooth
 
 
-def _quantile(values: Array, level: float) -> Array:
+def _quantile(values: Floats, level: float) -> Floats:
     """The upper empirical quantile over draws, by selection."""
     rank = math.ceil(level * values.shape[1]) - 1
-    quantile: Array = np.partition(values, rank, axis=1)[:, rank]
+    quantile: Floats = np.partition(values, rank, axis=1)[:, rank]
     return quantile

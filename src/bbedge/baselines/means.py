@@ -16,12 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
+from bbedge.core.arrays import Floats, Ints, Mask
 from bbedge.core.design import Design
 from bbedge.errors import DesignError
-
-Array = NDArray[np.float64]
-Edges = NDArray[np.bool_]
-Ranks = NDArray[np.int64]
 
 _TIE = 1e-9  # sums of graded scores that differ by rounding alone are equal
 _ITEM_TIE = 1e-12  # means of equal scores in another order differ by rounding alone
@@ -34,15 +31,15 @@ _DRAWS = 200
 class RunningMeans:
     """Replicate-mean differences, row minus column, after r = 1, 2, ... replicates."""
 
-    count: Array
+    count: Floats
     """r, as looks x 1 x 1."""
-    mean: Array
+    mean: Floats
     """Mean difference: looks x models x models."""
-    deviation: Array
+    deviation: Floats
     """Sample standard deviation over replicates; 0 after the first."""
 
 
-def running_means(panels: Array) -> RunningMeans:
+def running_means(panels: Floats) -> RunningMeans:
     """Statistics of the replicate means, from replicates x models x items."""
     means = panels.mean(axis=2)
     differences = means[:, :, None] - means[:, None, :]
@@ -55,7 +52,7 @@ def running_means(panels: Array) -> RunningMeans:
     return RunningMeans(count=count, mean=mean, deviation=np.sqrt(variance))
 
 
-def holm(p_values: Array, tested: Edges, alpha: float) -> Edges:
+def holm(p_values: Floats, tested: Mask, alpha: float) -> Mask:
     """Rejected hypotheses; ``p_values`` is looks x models x models and each look is a family of its own.
 
     **Guarantee:** family-wise error at most ``alpha`` at a single look.
@@ -71,26 +68,26 @@ def holm(p_values: Array, tested: Edges, alpha: float) -> Edges:
     return result
 
 
-def _differ(p_values: Array, pairs: Edges, alpha: float) -> Edges:
+def _differ(p_values: Floats, pairs: Mask, alpha: float) -> Mask:
     """The pairs that differ by Holm's test of two-sided p-values, marked in both directions."""
     differ = holm(p_values, np.triu(pairs, k=1), alpha)
     return differ | differ.transpose(0, 2, 1)
 
 
-def _studentised(difference: Array, error: Array, *, tie: float = 0.0) -> Array:
+def _studentised(difference: Floats, error: Floats, *, tie: float = 0.0) -> Floats:
     """Differences by their standard errors; without any variation the difference is taken as known."""
     with np.errstate(divide="ignore", invalid="ignore"):
         t = difference / error
     return np.where(error > tie, t, np.where(difference > tie, np.inf, -np.inf))
 
 
-def _two_sided(one_sided: NDArray[np.floating[Any]]) -> Array:
+def _two_sided(one_sided: NDArray[np.floating[Any]]) -> Floats:
     """Two-sided p-values, the same for both directions of a pair: twice the smaller of the two one-sided ones."""
-    result: Array = np.minimum(1.0, 2.0 * np.minimum(one_sided, one_sided.transpose(0, 2, 1)))
+    result: Floats = np.minimum(1.0, 2.0 * np.minimum(one_sided, one_sided.transpose(0, 2, 1)))
     return result
 
 
-def emr_edges(design: Design, panels: Array, rng: np.random.Generator) -> Edges:
+def emr_edges(design: Design, panels: Floats, rng: np.random.Generator) -> Mask:
     """EMR: ``a -> b`` if the summed difference exceeds ``tau`` times the number of scores; equal sums are ties.
 
     This is what a plain leaderboard does. **Assumes:** that the observed means are the true ones. **Repeated looks:**
@@ -99,17 +96,17 @@ def emr_edges(design: Design, panels: Array, rng: np.random.Generator) -> Edges:
     sums = np.cumsum(panels.sum(axis=2), axis=0)
     scores = np.arange(1, len(panels) + 1) * panels.shape[2]
     difference = sums[:, :, None] - sums[:, None, :]
-    found: Edges = (difference > design.tau * scores[:, None, None] + _TIE) & design.tested
+    found: Mask = (difference > design.tau * scores[:, None, None] + _TIE) & design.tested
     return found
 
 
-def p_values(statistics: RunningMeans, tau: float) -> Array:
+def p_values(statistics: RunningMeans, tau: float) -> Floats:
     """One-sided p-values of ``Delta <= tau``; 1 after the first replicate, which has no variance."""
     t = _studentised(statistics.mean - tau, statistics.deviation / np.sqrt(statistics.count))
     return np.where(statistics.count > 1.0, stdtr(np.maximum(statistics.count - 1.0, 1.0), -t), 1.0)
 
 
-def t_holm_edges(design: Design, panels: Array, rng: np.random.Generator) -> Edges:
+def t_holm_edges(design: Design, panels: Floats, rng: np.random.Generator) -> Mask:
     """t-Holm: paired one-sided t-tests on replicate means, with Holm's correction.
 
     **Assumes:** independent replicates whose mean differences are nearly normal. **Repeated looks:** not covered; the
@@ -118,7 +115,7 @@ def t_holm_edges(design: Design, panels: Array, rng: np.random.Generator) -> Edg
     return holm(p_values(running_means(panels), design.tau), design.tested, design.alpha)
 
 
-def beb_holm_edges(design: Design, panels: Array, rng: np.random.Generator) -> Edges:
+def beb_holm_edges(design: Design, panels: Floats, rng: np.random.Generator) -> Mask:
     """BEB-Holm: a fixed-time empirical-Bernstein bound on pooled block differences, with Holm's correction.
 
     Inverts the bound ``mean - sqrt(2 V log(4/d) / n) - 16 log(4/d) / (3 (n-1)) > tau`` for the p-value ``d``.
@@ -143,7 +140,7 @@ def beb_holm_edges(design: Design, panels: Array, rng: np.random.Generator) -> E
     return holm(p, design.tested, design.alpha)
 
 
-def asymp_cs_edges(design: Design, panels: Array, rng: np.random.Generator) -> Edges:
+def asymp_cs_edges(design: Design, panels: Floats, rng: np.random.Generator) -> Mask:
     """AsympCS-Bonf: ``a -> b`` once the lower end of a Gaussian-mixture confidence sequence exceeds ``tau``.
 
     Bonferroni over directions. **Assumes:** independent replicates, and many of them: the level holds only in the
@@ -159,7 +156,7 @@ def asymp_cs_edges(design: Design, panels: Array, rng: np.random.Generator) -> E
     return (lower > design.tau) & (r >= _BURN_IN) & design.tested
 
 
-def tlrci_ranks(design: Design, panels: Array, rng: np.random.Generator) -> Ranks:
+def tlrci_ranks(design: Design, panels: Floats, rng: np.random.Generator) -> Ints:
     """TLRCI: rank intervals from two-sided paired t-tests with Holm's correction over pairs.
 
     ``[1 + models found better, L - models found worse]``, without drawing conclusions along paths. **Assumes:**
@@ -170,14 +167,14 @@ def tlrci_ranks(design: Design, panels: Array, rng: np.random.Generator) -> Rank
     return counted(_differ(_two_sided(p_values(statistics, 0.0)), every, design.alpha) & (statistics.mean > 0.0))
 
 
-def counted(better: Edges) -> Ranks:
+def counted(better: Mask) -> Ints:
     """Rank intervals from "row is better than column" at every look."""
     lowest = 1 + better.sum(axis=1)
     highest = better.shape[1] - better.sum(axis=2)
     return np.stack([lowest, highest], axis=2)
 
 
-def mb_rank_ranks(design: Design, panels: Array, rng: np.random.Generator) -> Ranks:
+def mb_rank_ranks(design: Design, panels: Floats, rng: np.random.Generator) -> Ints:
     """MB-Rank: counts the models whose studentised difference exceeds the bootstrap quantile of the maximum.
 
     A multiplier bootstrap over replicates. **Assumes:** independent replicates, and many of them. **Repeated looks:**
@@ -210,14 +207,14 @@ def mb_rank_ranks(design: Design, panels: Array, rng: np.random.Generator) -> Ra
 class ItemDifferences:
     """Mean differences over items, row minus column, after r = 1, 2, ... runs."""
 
-    mean: Array
+    mean: Floats
     """Mean difference: looks x models x models."""
-    error: Array
+    error: Floats
     """Its standard error with items clustered in blocks, likewise."""
     freedom: int
     """Degrees of freedom: blocks less one."""
 
-    def p_values(self, tau: float) -> Array:
+    def p_values(self, tau: float) -> Floats:
         """Two-sided p-values of ``-tau <= Delta <= tau``, the same for both directions of a pair.
 
         Twice the smaller of the two one-sided ones: without a margin that is the usual two-sided t-test.
@@ -225,7 +222,7 @@ class ItemDifferences:
         return _two_sided(stdtr(float(self.freedom), -_studentised(self.mean - tau, self.error, tie=_ITEM_TIE)))
 
 
-def item_differences(design: Design, panels: Array) -> ItemDifferences:
+def item_differences(design: Design, panels: Floats) -> ItemDifferences:
     """Item scores, each the mean of the runs so far, compared between models.
 
     With ``N`` items in ``G`` blocks and ``u_g`` the sum over block ``g`` of an item's difference less the mean
@@ -253,7 +250,7 @@ def item_differences(design: Design, panels: Array) -> ItemDifferences:
     return ItemDifferences(mean=mean, error=error, freedom=layout.count - 1)
 
 
-def item_t_holm_edges(design: Design, panels: Array, rng: np.random.Generator) -> Edges:
+def item_t_holm_edges(design: Design, panels: Floats, rng: np.random.Generator) -> Mask:
     """Item-t-Holm: paired two-sided t-tests over items, errors clustered by block, Holm's correction over pairs.
 
     ``a -> b`` if the pair differs and ``a`` has the higher mean. **Assumes:** blocks that are a random sample of many
@@ -262,5 +259,5 @@ def item_t_holm_edges(design: Design, panels: Array, rng: np.random.Generator) -
     """
     differences = item_differences(design, panels)
     differ = _differ(differences.p_values(design.tau), design.tested | design.tested.T, design.alpha)
-    found: Edges = differ & (differences.mean > design.tau) & design.tested
+    found: Mask = differ & (differences.mean > design.tau) & design.tested
     return found

@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 
 from bbedge.baselines import e_values, means
 from bbedge.citation import PAPER, SOFTWARE, Reference
+from bbedge.core.arrays import Floats
 from bbedge.core.design import Design
 from bbedge.errors import DomainError
 
-Array = NDArray[np.float64]
 Validity = Literal["all looks", "one look", "none"]
 """Where the error is controlled: over all looks, at a single look fixed beforehand, or nowhere."""
 Target = Literal["these items", "items like these"]
 """What a claim is about: further runs of the items at hand, or other items of the same kind."""
 Need = Literal["2 runs", "2 blocks", "2 runs or 2 blocks", "blocks of one size"]
 """What a method cannot do without."""
-Run = Callable[[Design, Array, np.random.Generator], NDArray[np.generic]]
+Run = Callable[[Design, Floats, np.random.Generator], NDArray[np.generic]]
 """Design, panels, and randomness to use where a method needs any."""
 
 
@@ -187,7 +187,7 @@ class Method:
         """Where it is described."""
         return REFERENCES[self.name]
 
-    def apply(self, design: Design, panels: Array, rng: np.random.Generator) -> NDArray[np.generic] | NotApplicable:
+    def apply(self, design: Design, panels: Floats, rng: np.random.Generator) -> NDArray[np.generic] | NotApplicable:
         """What it claims at every look, or why it cannot be used on these scores."""
         for need in self.needs:
             if not _has(need, design, runs=len(panels)):

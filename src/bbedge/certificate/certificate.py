@@ -386,10 +386,10 @@ class Certificate:
 def _current_ranks(parts: Parts, pairs: Pairs | None, leaderboards: Sequence[Leaderboard | None] | None) -> Ranks:
     """The ranks that follow from the last look alone, which a document does not state."""
     if pairs is not None:
-        return pairs.graph.ranks
+        return pairs.graph
     if leaderboards is None or leaderboards[0] is None:
         raise DomainError(
             f"{parts.source}: a certificate of {len(parts.names):,} models does not list the edges of the last look; "
             "show all looks, or the last look when the certificate is made"
         )
-    return Pairs.of(leaderboards[0], "current").graph.ranks
+    return Pairs.of(leaderboards[0], "current").graph

@@ -16,10 +16,10 @@ from bbedge.files import write_whole
 from bbedge.text import shown_path
 
 if TYPE_CHECKING:
-    from bbedge.backends import Backend
     from bbedge.display.study import Made
-    from bbedge.study.results import Results
+    from bbedge.study.results import StudyResults
     from bbedge.study.study import Study
+    from bbedge.workers import Backend
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -131,16 +131,16 @@ def show(
     show_study(output(), study, setting_tables(study, results), made=made.sentence())
 
 
-def read_results(folder: Path) -> tuple[Study, Results]:
+def read_results(folder: Path) -> tuple[Study, StudyResults]:
     """The results in a folder that carries the name of a study."""
     from bbedge.study.experiments import study as find
-    from bbedge.study.results import Results
+    from bbedge.study.results import StudyResults
 
     study = find(folder.resolve().name)
     made = _made(folder, study)
     file = folder / "results.csv"
     try:
-        return study, Results.from_csv(file.read_text(encoding="utf-8"), repetitions=made.repetitions)
+        return study, StudyResults.from_csv(file.read_text(encoding="utf-8"), repetitions=made.repetitions)
     except OSError as error:
         raise DataError(f"{shown_path(file)}: cannot be read ({error.strerror}); run the study again") from error
     except FormatError as error:
@@ -209,7 +209,7 @@ def _run_one(
     output().print(f"\nWritten to {shown_path(out / study.name)}", highlight=False)
 
 
-def _write(study: Study, results: Results, made: Made, out: Path) -> None:
+def _write(study: Study, results: StudyResults, made: Made, out: Path) -> None:
     """Write the table, the figure, the page and the record of the run; last, the list of studies."""
     from bbedge.display.plotting import save_figure
     from bbedge.display.study import index_page, study_page

@@ -10,9 +10,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bbedge.core.arrays import Array, Places, Space, to_numpy
+from bbedge.core.arrays import Array, Places, Rows, Space, to_numpy
 from bbedge.core.design import Design
 
 
@@ -43,7 +42,7 @@ class Predictor(ABC):
         self._sums += means
         self._count += 1
 
-    def keep(self, rows: NDArray[np.intp]) -> None:
+    def keep(self, rows: Rows) -> None:
         """Forget all models but these rows; a row that is named twice becomes two."""
         self._sums = self._space.take(self._sums, rows, axis=-2)
 
@@ -135,7 +134,7 @@ class TwoWay(Predictor):
         self._squares += self._space.xp.sum(means * means, axis=-1)
         self._fit = None
 
-    def keep(self, rows: NDArray[np.intp]) -> None:
+    def keep(self, rows: Rows) -> None:
         """See :class:`Predictor`."""
         super().keep(rows)
         self._squares = self._space.take(self._squares, rows, axis=-1)

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bbedge.core.arrays import Floats
 from bbedge.core.checkpoints import item_order
 from bbedge.core.design import Design
 from bbedge.core.eholm import e_holm
@@ -26,8 +26,6 @@ from bbedge.core.positions import PositionTrend, pass_outcomes, position_trends
 from bbedge.core.scores import Scores
 from bbedge.diagnostics.repetition import CloseRuns, RepeatedScores, close_runs, repeated_scores
 from bbedge.records.values import Method
-
-Array = NDArray[np.float64]
 
 ALARM_LEVEL = 0.01
 """Largest probability of any alarm on sound runs."""
@@ -163,7 +161,7 @@ def positions(scores: Scores, order_seed: int) -> tuple[PositionTrend, ...]:
 
 
 def block_dependence(
-    panels: Array,
+    panels: Floats,
     models: Sequence[str],
     layout: BlockLayout,
     *,
@@ -215,13 +213,13 @@ def grouped(layout: BlockLayout, rng: np.random.Generator) -> BlockLayout:
     return BlockLayout.of(of_item.tolist())
 
 
-def _block_sums(runs: Array, layout: BlockLayout) -> Array:
+def _block_sums(runs: Floats, layout: BlockLayout) -> Floats:
     """Block sums of the runs of a model, replicates x blocks, less those of the first."""
     # Differences from a run are exactly zero where nothing varies.
     return np.add.reduceat((runs - runs[0])[:, layout.order], layout.starts, axis=1)
 
 
-def _permuted_variances(sums: Array, rng: np.random.Generator, permutations: int) -> Array:
+def _permuted_variances(sums: Floats, rng: np.random.Generator, permutations: int) -> Floats:
     """Variance of the replicate totals, permutations x rows, with every group permuted over replicates by itself."""
     n_replicates, n_rows = sums.shape[1:]
     size = max(1, _CHUNK // (n_replicates * n_rows))
@@ -236,7 +234,7 @@ def _permuted_variances(sums: Array, rng: np.random.Generator, permutations: int
     return variances
 
 
-def rank_stability(panels: Array, models: Sequence[str]) -> RankStability:
+def rank_stability(panels: Floats, models: Sequence[str]) -> RankStability:
     """Compare the ranking of every single replicate with that of all of them."""
     means = panels.mean(axis=2)
     overall = means.mean(axis=0)
@@ -251,7 +249,7 @@ def rank_stability(panels: Array, models: Sequence[str]) -> RankStability:
     )
 
 
-def heterogeneity(panels: Array, models: Sequence[str], *, pairs: int = 5) -> tuple[Heterogeneity, ...]:
+def heterogeneity(panels: Floats, models: Sequence[str], *, pairs: int = 5) -> tuple[Heterogeneity, ...]:
     """The pairs closest in mean, with the items that favour each side."""
     items = panels.mean(axis=0)
     means = items.mean(axis=1)

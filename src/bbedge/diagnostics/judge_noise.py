@@ -18,15 +18,14 @@ from math import sqrt
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bbedge.core.arrays import Floats
 from bbedge.core.panels import BlockLayout
 from bbedge.core.scores import JudgedScores
 from bbedge.diagnostics.findings import Finding, finding
 from bbedge.errors import DomainError
 from bbedge.text import counted, quoted
 
-Array = NDArray[np.float64]
 Worth = Literal["runs", "judgements"]
 """What is worth paying for: more runs, or more judgements of each answer."""
 
@@ -148,7 +147,7 @@ def judge_noise(judged: JudgedScores, *, cost: float = 1.0) -> JudgeNoise | None
     )
 
 
-def _parts(model: str, values: Array, layout: BlockLayout, judgements: int) -> NoiseParts:
+def _parts(model: str, values: Floats, layout: BlockLayout, judgements: int) -> NoiseParts:
     """The parts of one model: replicates x judgements x items."""
     # Differences from one judgement are exactly zero where nothing varies.
     ordered = (values - values[0, 0])[..., layout.order]
@@ -164,7 +163,7 @@ def _parts(model: str, values: Array, layout: BlockLayout, judgements: int) -> N
     )
 
 
-def _error(of_blocks: Array) -> float | None:
+def _error(of_blocks: Floats) -> float | None:
     """Standard error of a sum of independent terms. Terms of different means make it larger, never smaller."""
     count = len(of_blocks)
     return float(np.sqrt(count * of_blocks.var(ddof=1))) if count > 1 else None

@@ -13,13 +13,11 @@ from itertools import combinations
 from math import comb
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bbedge.core.arrays import Floats, Ints
 from bbedge.core.copies import Fingerprint, fingerprints
 from bbedge.core.panels import BlockLayout
 from bbedge.core.scores import Scores
-
-Array = NDArray[np.float64]
 
 _FAR_FEWER = 0.5  # of the usual number of differing items; pairs above are never suspected
 
@@ -75,7 +73,7 @@ def repeated_scores(scores: Scores) -> tuple[RepeatedScores, ...]:
 
 
 def close_runs(
-    panels: Array, models: Sequence[str], layout: BlockLayout, *, level: float = 0.05
+    panels: Floats, models: Sequence[str], layout: BlockLayout, *, level: float = 0.05
 ) -> tuple[CloseRuns, ...]:
     r"""The closest pair of replicates of each model and of all models together, and every other pair below the level.
 
@@ -108,7 +106,7 @@ def close_runs(
     return tuple(found)
 
 
-def _differing(runs: Array, layout: BlockLayout) -> NDArray[np.int64]:
+def _differing(runs: Floats, layout: BlockLayout) -> Ints:
     """Items that differ between two replicates of a model: pairs x blocks."""
     found = np.empty((comb(len(runs), 2), layout.count), dtype=np.int64)
     ordered, start = runs[:, layout.order], 0
@@ -120,7 +118,7 @@ def _differing(runs: Array, layout: BlockLayout) -> NDArray[np.int64]:
 
 
 def _close(
-    model: str | None, differing: NDArray[np.int64], pairs: Sequence[tuple[int, int]], *, tests: int, level: float
+    model: str | None, differing: Ints, pairs: Sequence[tuple[int, int]], *, tests: int, level: float
 ) -> list[CloseRuns]:
     totals = differing.sum(axis=1)
     usual = float(totals.mean())
@@ -141,7 +139,7 @@ def _close(
     ]
 
 
-def _tail_bounds(differing: NDArray[np.int64], totals: NDArray[np.int64]) -> Array:
+def _tail_bounds(differing: Ints, totals: Ints) -> Floats:
     """Chernoff's bound on the probability of so few differing items, for each of the totals."""
     least = differing.min(axis=0)
     beyond = (differing - least)[:, (differing != least).any(axis=0)]  # blocks that never change add nothing

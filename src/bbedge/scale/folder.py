@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bbedge.core.arrays import write_archive
+from bbedge.core.arrays import Mask, write_archive
 from bbedge.core.design import Design
 from bbedge.core.family import Family
 from bbedge.core.stakes import Stakes
@@ -205,7 +204,7 @@ class TiledRun:
         """The models of a strip."""
         return slice(number * self.tile, min((number + 1) * self.tile, len(self.design.models)))
 
-    def tested(self, row: int, col: int) -> NDArray[np.bool_]:
+    def tested(self, row: int, col: int) -> Mask:
         """The tested directions of a tile."""
         return self.design.family.mask(self.design.models, self.strip(row), self.strip(col))
 

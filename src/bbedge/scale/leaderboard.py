@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bbedge.backends import Backend, Crew
-from bbedge.core.closure import Bits, Mask, close, empty, packed, unpacked
+from bbedge.core.arrays import Floats, Ints, Mask
 from bbedge.core.design import Design
 from bbedge.core.eholm import log_threshold_of
+from bbedge.core.graph import Ranks
+from bbedge.core.paths import Bits, close, empty, packed, unpacked
 from bbedge.errors import DataError, DesignError, DomainError
 from bbedge.scale.folder import TiledLook, TiledProgress, TiledRun, locked, remove_unfinished
 from bbedge.scale.tiles import (
@@ -37,6 +37,7 @@ from bbedge.scale.tiles import (
     strip_means,
 )
 from bbedge.text import shown_path
+from bbedge.workers import Backend, Crew
 
 _ROWS = 256  # that are worked on at a time, so that temporaries stay small; a multiple of 64
 
@@ -180,7 +181,7 @@ class TiledLeaderboard:
             )
         return len(journal.looks)
 
-    def means(self) -> NDArray[np.float64]:
+    def means(self) -> Floats:
         """Mean score of every model on the [0, 1] scale; NaN before the first replicate."""
         done = self._finished()
         return np.concatenate([strip_means(self._run, strip, done) for strip in range(self._run.n_strips)])
@@ -195,7 +196,7 @@ class TiledLeaderboard:
             for col in range(self._run.n_strips):
                 yield self.tile(row, col)
 
-    def lower_bounds(self, row: int, col: int) -> NDArray[np.float64]:
+    def lower_bounds(self, row: int, col: int) -> Floats:
         """Lower bounds of the differences of a tile, simultaneous over all tiles and looks; NaN where not tested.
 
         **Guarantee:** with probability at least ``1 - alpha`` those of all tiles hold, at every look at once.
@@ -231,7 +232,7 @@ class TiledLeaderboard:
         done, looks = self._finished(), self.looks
         return self._packed(lambda row, col: read_tile(self._run, row, col, done).log_e >= looks[-1].log_threshold)
 
-    def _packed(self, edges_of: Callable[[int, int], NDArray[np.bool_]]) -> PackedGraph:
+    def _packed(self, edges_of: Callable[[int, int], Mask]) -> PackedGraph:
         """A strip of rows is unpacked at a time: tiles need not end where a byte does."""
         run, n_models = self._run, len(self.design.models)
         bits = empty(n_models)
@@ -245,7 +246,7 @@ class TiledLeaderboard:
                 for col in cols:
                     strip[:, run.strip(col)] = edges_of(row, col)
                 bits[rows] = packed(strip)
-        return PackedGraph(bits, n_models)
+        return PackedGraph(bits)
 
     def rank_intervals(self) -> tuple[tuple[int, int], ...]:
         """Rank interval of every model, from everything certified so far and the paths in it."""
@@ -275,7 +276,7 @@ def _already(journal: TiledProgress, digest: str, replicate: int | None) -> Tile
     return None
 
 
-class PackedGraph:
+class PackedGraph(Ranks):
     """A certified graph over models 0 to L - 1, a bit per direction; concludes what :class:`bbedge.Graph` does.
 
     **Guarantee:** on the event that no edge is false, which has probability at least ``1 - alpha``, the rank
@@ -285,16 +286,19 @@ class PackedGraph:
     ((1, 1), (2, 2), (3, 3))
     """
 
-    def __init__(self, bits: Bits, n_models: int) -> None:
+    def __init__(self, bits: Bits) -> None:
         self.bits = bits
         """The edges: row ``a`` holds a bit for every ``b`` that a is above, lowest bit first."""
-        self.n_models = n_models
-        """Number of models."""
 
     @classmethod
     def of(cls, edges: Mask) -> PackedGraph:
         """Pack a models x models matrix of edges, row above column."""
-        return cls(packed(edges), len(edges))
+        return cls(packed(edges))
+
+    @property
+    def n_models(self) -> int:
+        """Number of models."""
+        return len(self.bits)
 
     def edges(self) -> Mask:
         """The edges as a models x models matrix; eight times the memory."""
@@ -316,24 +320,24 @@ class PackedGraph:
         models = np.arange(self.n_models, dtype=np.uint64)
         return bool(((self.reach[models, models >> 6] >> (models & 63)) & 1).any())
 
-    @cached_property
-    def rank_intervals(self) -> tuple[tuple[int, int], ...]:
-        """For each model ``[1 + models certified above it, L - models certified below it]``."""
-        best, worst = np.ones(self.n_models, dtype=np.int64), np.full(self.n_models, self.n_models)
-        for rows, above in self._above():
-            best += above.sum(axis=0)
-            worst[rows] -= above.sum(axis=1)
-        return tuple(zip(best.tolist(), worst.tolist(), strict=True))
+    @property
+    def n_better(self) -> Ints:
+        """For each model, the number of models that are certified better than it."""
+        return self._counts[0]
+
+    @property
+    def n_worse(self) -> Ints:
+        """For each model, the number of models that are certified worse than it."""
+        return self._counts[1]
 
     @cached_property
-    def n_resolved(self) -> int:
-        """Number of pairs that the order decides."""
-        return sum(int(np.count_nonzero(above)) for _, above in self._above())
-
-    def _above(self) -> Iterator[tuple[slice, Mask]]:
-        """The strict order, some rows at a time: a reaches b and b does not reach a."""
+    def _counts(self) -> tuple[Ints, Ints]:
+        """Better and worse models, from the strict order some rows at a time: a reaches b and b does not reach a."""
+        counts = np.zeros((2, self.n_models), dtype=np.int64)
         for start in range(0, self.n_models, _ROWS):
             rows = slice(start, min(start + _ROWS, self.n_models))
             words = np.ascontiguousarray(self.reach[:, start // 64 : -(-rows.stop // 64)])
-            back = unpacked(words, rows.stop - start)
-            yield rows, unpacked(self.reach[rows], self.n_models) & ~back.T
+            above = unpacked(self.reach[rows], self.n_models) & ~unpacked(words, rows.stop - start).T
+            counts[0] += above.sum(axis=0)
+            counts[1, rows] = above.sum(axis=1)
+        return counts[0], counts[1]

@@ -17,11 +17,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.arrays import Places, numpy_space
-from bbedge.core.eholm import weakness
+from bbedge.core.arrays import Floats, Places, numpy_space
+from bbedge.core.eholm import shortfall_below
 from bbedge.core.mixture import Mixture
 from bbedge.core.panels import check_panel
-from bbedge.core.penalties import Columns, Pairs
+from bbedge.core.penalties import Columns, Directions
 from bbedge.core.predictions import RunningMean
 from bbedge.core.stakes import CENTRED_MAX
 from bbedge.errors import DataError
@@ -50,10 +50,10 @@ class Panel:
                 "every score present"
             )
 
-    def strip(self, number: int) -> NDArray[np.float64]:
+    def strip(self, number: int) -> Floats:
         """The scores of a strip of models, checked."""
         design, rows = self._run.design, self._run.strip(number)
-        scores: NDArray[np.float64]
+        scores: Floats
         scores, _ = check_panel(self._scores[rows], space=numpy_space(), models=design.models[rows], items=design.items)
         return scores
 
@@ -69,11 +69,11 @@ class Panel:
 class Strip:
     """A strip of one replicate, as tiles need it; the large arrays are mapped into memory."""
 
-    residuals: NDArray[np.float64]
+    residuals: Floats
     """Block means less their predictions: models x blocks."""
-    means: NDArray[np.float64] | None
+    means: Floats | None
     """Block means, if some stakes are centred at the null value."""
-    totals: NDArray[np.float64]
+    totals: Floats
     """Mean score of each model in this replicate."""
     shift: float
     """What is added to every pair's prediction."""
@@ -134,13 +134,13 @@ def read_strip(run: TiledRun, number: int, replicate: int) -> Strip:
     )
 
 
-def strip_means(run: TiledRun, number: int, replicates: int) -> NDArray[np.float64]:
+def strip_means(run: TiledRun, number: int, replicates: int) -> Floats:
     """Mean score of every model of a strip over all replicates; NaN before the first."""
     rows = run.strip(number)
     if not replicates:
         return np.full(rows.stop - rows.start, np.nan)
     with run.at(run.strip_file(number, "npz"), replicates) as arrays:
-        totals: NDArray[np.float64] = arrays["totals"]
+        totals: Floats = arrays["totals"]
     return totals / replicates
 
 
@@ -170,7 +170,7 @@ class Tile:
     """The models that may be better."""
     cols: slice
     """The models that they are compared with."""
-    log_e: NDArray[np.float64]
+    log_e: Floats
     """Evidence, row against column; NaN where nothing is tested."""
     first_certified: NDArray[np.int32]
     """The replicate at which each direction was first certified; 0 if it never was."""
@@ -203,7 +203,7 @@ def add_replicate(task: TileTask) -> tuple[float, int]:
             save_arrays(state, run.stamp(task.replicate) | {"totals": mixture.totals} | mixture.state())
         else:
             raise run.out_of_step(state, count, task.replicate)
-    return float(weakness(log_e, run.design.certificate_alpha)), log_e.size
+    return float(shortfall_below(log_e, run.design.certificate_alpha)), log_e.size
 
 
 def certify(task: TileTask) -> tuple[int, int]:
@@ -245,7 +245,9 @@ def load_mixture(run: TiledRun, row: int, col: int, *, fresh: bool) -> tuple[Mix
     """The evidence of a tile and how many replicates it has; nothing yet, if it is fresh and has no file."""
     rows, cols = run.strip(row), run.strip(col)
     n_rows, n_cols = rows.stop - rows.start, cols.stop - cols.start
-    pairs = Pairs.all(n_rows) if row == col else Pairs(rows=slice(0, n_rows), cols=slice(n_rows, n_rows + n_cols))
+    pairs = (
+        Directions.all(n_rows) if row == col else Directions(rows=slice(0, n_rows), cols=slice(n_rows, n_rows + n_cols))
+    )
     mixture = Mixture(run.design, numpy_space(), pairs)
     file = run.tile_file(row, col, "state")
     if fresh and not file.exists():
@@ -273,7 +275,7 @@ def _add(run: TiledRun, mixture: Mixture, task: TileTask) -> None:
     )
 
 
-def _columns(parts: list[NDArray[np.float64]]) -> Columns:
+def _columns(parts: list[Floats]) -> Columns:
     """Some blocks of the models of a tile: rows first, then columns."""
 
     def columns(places: Places, out: np.ndarray | None) -> np.ndarray:

@@ -19,13 +19,13 @@ from pathlib import Path
 import numpy as np
 
 from bbedge._version import __version__
-from bbedge.backends import Backend, map_unordered
 from bbedge.core.arrays import write_archive
 from bbedge.errors import Argument, DataError, DomainError
 from bbedge.files import replacing
-from bbedge.study.results import Results, Sums, summarised
+from bbedge.study.results import StudyResults, Sums, summarised
 from bbedge.study.study import Contest, Record, RepetitionSeeds, Setting, Study
 from bbedge.text import shown_path
+from bbedge.workers import Backend, map_unordered
 
 CHUNK = 10
 """Repetitions that are kept together: what a crash can cost a worker."""
@@ -68,7 +68,7 @@ def run_study(
     address: str | None = None,
     device: str | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> Results:
+) -> StudyResults:
     """Run what is not yet kept under ``keep`` and summarise everything.
 
     ``progress`` is called with the repetitions done so far and their total. A ``device`` computes the evidence of

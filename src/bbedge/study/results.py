@@ -10,14 +10,13 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaincinv
 
+from bbedge.core.arrays import Floats
 from bbedge.errors import FormatError
 from bbedge.study.measures import METRICS
-from bbedge.study.study import Column, Study
+from bbedge.study.study import Study, StudyColumn
 
-Array = NDArray[np.float64]
 _Z = 1.959963984540054  # two-sided 95 %
 _DIGITS = 6
 _NUMBERS = ("value", "deviation", "low", "high")
@@ -29,9 +28,9 @@ class Sums:
 
     count: int
     """Repetitions."""
-    total: Array
+    total: Floats
     """Sum, look by look or a single number."""
-    squares: Array
+    squares: Floats
     """Sum of squares, likewise."""
 
     def plus(self, other: Sums) -> Sums:
@@ -42,7 +41,7 @@ class Sums:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class StudyNumber:
     """One number of a study."""
 
     setting: str
@@ -69,17 +68,17 @@ class Row:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Results:
+class StudyResults:
     """All numbers of a study."""
 
     repetitions: int
     """Repetitions of every setting."""
-    rows: tuple[Row, ...]
+    rows: tuple[StudyNumber, ...]
     """The numbers."""
 
     @cached_property
-    def _curves(self) -> dict[tuple[str, str, str], list[Row]]:
-        curves: dict[tuple[str, str, str], list[Row]] = {}
+    def _curves(self) -> dict[tuple[str, str, str], list[StudyNumber]]:
+        curves: dict[tuple[str, str, str], list[StudyNumber]] = {}
         for row in self.rows:
             curves.setdefault((row.setting, row.method, row.metric), []).append(row)
         return curves
@@ -92,11 +91,11 @@ class Results:
         """Who took part in a setting, in order."""
         return tuple(dict.fromkeys(row.method for row in self.rows if row.setting == setting))
 
-    def curve(self, setting: str, method: str, metric: str) -> list[Row]:
+    def curve(self, setting: str, method: str, metric: str) -> list[StudyNumber]:
         """A metric at every look; empty if it was not measured."""
         return self._curves.get((setting, method, metric), [])
 
-    def cell(self, setting: str, method: str, column: Column) -> Row | None:
+    def cell(self, setting: str, method: str, column: StudyColumn) -> StudyNumber | None:
         """The number of a table's column: none if it was not measured, or a level was not reached."""
         curve = self.curve(setting, method, column.metric)
         if not curve:
@@ -111,19 +110,19 @@ class Results:
         """The rows as a table, in a fixed number of digits."""
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
-        writer.writerow([each.name for each in fields(Row)])
+        writer.writerow([each.name for each in fields(StudyNumber)])
         for row in self.rows:
             numbers = (f"{getattr(row, name):.{_DIGITS}g}" for name in _NUMBERS)
             writer.writerow([row.setting, row.method, row.metric, row.replicate or "", *numbers])
         return buffer.getvalue()
 
     @classmethod
-    def from_csv(cls, text: str, *, repetitions: int) -> Results:
+    def from_csv(cls, text: str, *, repetitions: int) -> StudyResults:
         """Read the table back."""
         reader = csv.DictReader(io.StringIO(text))
         try:
             rows = tuple(
-                Row(
+                StudyNumber(
                     setting=line["setting"],
                     method=line["method"],
                     metric=line["metric"],
@@ -139,7 +138,7 @@ class Results:
         return cls(repetitions=repetitions, rows=rows)
 
 
-def summarised(study: Study, sums: Mapping[tuple[str, str, str], Sums]) -> Results:
+def summarised(study: Study, sums: Mapping[tuple[str, str, str], Sums]) -> StudyResults:
     """The results of all repetitions, from the sums of each (setting, method, metric)."""
     repetitions = {each.count for each in sums.values()}
     rows = [
@@ -149,16 +148,16 @@ def summarised(study: Study, sums: Mapping[tuple[str, str, str], Sums]) -> Resul
         if place == setting.name
         for row in _rows(place, method, metric, each)
     ]
-    return Results(repetitions=max(repetitions, default=0), rows=tuple(rows))
+    return StudyResults(repetitions=max(repetitions, default=0), rows=tuple(rows))
 
 
-def _rows(setting: str, method: str, metric: str, sums: Sums) -> Iterable[Row]:
+def _rows(setting: str, method: str, metric: str, sums: Sums) -> Iterable[StudyNumber]:
     means = sums.total / sums.count
     spread = np.maximum(0.0, sums.squares - sums.count * means**2) / max(1, sums.count - 1)
     deviations = np.sqrt(spread)
     for look, (mean, deviation) in enumerate(zip(means.tolist(), deviations.tolist(), strict=True)):
         low, high = _interval(METRICS[metric].kind, mean, deviation, sums.count)
-        yield Row(
+        yield StudyNumber(
             setting=setting,
             method=method,
             metric=metric,
@@ -181,7 +180,7 @@ def _interval(kind: str, mean: float, deviation: float, count: int) -> tuple[flo
     return mean - half, mean + half
 
 
-def _first(curve: list[Row], level: float) -> Row | None:
+def _first(curve: list[StudyNumber], level: float) -> StudyNumber | None:
     """The first look at which the mean reaches a level; the interval is where the ends of the band reach it."""
     reached = next((row for row in curve if row.value >= level), None)
     if reached is None or reached.replicate is None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bbedge.baselines import NotApplicable
 from bbedge.baselines.e_values import edges_at_looks
-from bbedge.core.arrays import space_on
+from bbedge.core.arrays import Floats, Mask, space_on
 from bbedge.core.design import Design
 from bbedge.study.contenders import LIMIT, PILOT, claims, gives_ranks, pilot_edges, variant_design
 from bbedge.study.measures import (
@@ -27,8 +27,7 @@ from bbedge.study.measures import (
 )
 from bbedge.study.synthetic import SyntheticBenchmark
 
-Array = NDArray[np.float64]
-Record = Mapping[tuple[str, str], Array]
+Record = Mapping[tuple[str, str], Floats]
 """One repetition: (contender, metric) to a value at every look, or a single value."""
 
 
@@ -100,7 +99,7 @@ class Contest:
         """Run every contender on one set of panels."""
         return self._record(self.design(), self._panels(seeds), seeds, {}, {})
 
-    def draw_together(self, many: Sequence[RepetitionSeeds], panels: Array) -> None:
+    def draw_together(self, many: Sequence[RepetitionSeeds], panels: Floats) -> None:
         """Draw the panels of :meth:`repeat` for each, into replicates x repetitions x models x items."""
 
         def draw(place: int) -> None:
@@ -120,14 +119,14 @@ class Contest:
         """Equal for settings whose repetitions have the same evidence to compute, and so may run side by side."""
         return self.design().hash, self.contenders, self.looks
 
-    def edges_together(self, panels: Array, device: str) -> dict[str, NDArray[np.bool_]]:
+    def edges_together(self, panels: Floats, device: str) -> dict[str, Mask]:
         """What those contenders certify that are evidence and nothing else: looks x repetitions x models x models."""
         design, placed = self.design(), space_on(device).asarray(panels[: self.looks])
         designs = {name: variant_design(name, self.benchmark, design) for name in self.contenders}
         return {name: edges_at_looks(own, placed, device=device) for name, own in designs.items() if own is not None}
 
     def records_together(
-        self, many: Sequence[RepetitionSeeds], panels: Array, edges: Mapping[str, NDArray[np.bool_]]
+        self, many: Sequence[RepetitionSeeds], panels: Floats, edges: Mapping[str, Mask]
     ) -> Iterator[Record]:
         """The same as :meth:`repeat` for each, with what is known of the edges."""
         design = self.design()
@@ -141,22 +140,22 @@ class Contest:
             done = {name: {m: values[:, place] for m, values in each.items()} for name, each in measured.items()}
             yield self._record(design, panels[:, place], seeds, known, done)
 
-    def _panels(self, seeds: RepetitionSeeds) -> Array:
+    def _panels(self, seeds: RepetitionSeeds) -> Floats:
         return self.benchmark.panels(seeds.rng("panels"), self.drawn_shape[0])
 
     def _record(
         self,
         design: Design,
-        panels: Array,
+        panels: Floats,
         seeds: RepetitionSeeds,
-        known: Mapping[str, NDArray[np.bool_]],
-        measured: Mapping[str, Mapping[str, Array]],
+        known: Mapping[str, Mask],
+        measured: Mapping[str, Mapping[str, Floats]],
     ) -> Record:
         """What every contender claims on these panels, measured; edges or measures may be known already.
 
         A contender that is not applicable has no measures: a power of 0 would be a finding.
         """
-        record: dict[tuple[str, str], Array] = {}
+        record: dict[tuple[str, str], Floats] = {}
         for name in self.contenders:
             measures = measured.get(name)
             if measures is None:
@@ -172,7 +171,7 @@ class Contest:
             record.update({(name, metric): measures[metric] for metric in self.measured if metric in measures})
         return record
 
-    def _measures(self, name: str, found: NDArray[np.generic]) -> dict[str, Array]:
+    def _measures(self, name: str, found: NDArray[np.generic]) -> dict[str, Floats]:
         differences = self.benchmark.differences
         if gives_ranks(name):
             return rank_measures(found.astype(np.int64), differences)
@@ -191,7 +190,7 @@ class Contest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class StudyColumn:
     """One column of a study's table."""
 
     metric: str
@@ -210,7 +209,7 @@ class Published:
     """Setting that it belongs to."""
     method: str
     """Whose number it is."""
-    column: Column
+    column: StudyColumn
     """What it is a value of."""
     value: float
     """The printed value."""
@@ -236,7 +235,7 @@ class Study:
     """What is repeated."""
     figure: tuple[str, ...] = ("fwer", "power")
     """Metrics drawn over looks, one column of panels each."""
-    table: tuple[Column, ...]
+    table: tuple[StudyColumn, ...]
     """Columns of the table."""
     published: tuple[Published, ...] = ()
     """What the paper printed."""

@@ -17,14 +17,13 @@ from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from bbedge.core.arrays import Floats, Ints, Mask
 from bbedge.core.design import Design
 from bbedge.core.scores import Scores
 from bbedge.errors import DomainError
 
-Array = NDArray[np.float64]
 Scoring = Literal["binary", "graded"]
 
 
@@ -109,12 +108,12 @@ class SyntheticBenchmark:
             )
 
     @property
-    def block_of_item(self) -> NDArray[np.int64]:
+    def block_of_item(self) -> Ints:
         """Number of the block of each item."""
         return np.repeat(np.arange(len(self._sizes)), self._sizes)
 
     @property
-    def block_shares(self) -> Array:
+    def block_shares(self) -> Floats:
         """``kappa_block`` of the block of each item."""
         return np.broadcast_to(np.array(self.kappa_block, dtype=np.float64), (len(self._sizes),))[self.block_of_item]
 
@@ -125,35 +124,35 @@ class SyntheticBenchmark:
         return (self.block_sizes,) * (self.n_items // max(1, self.block_sizes))
 
     @property
-    def _spreads(self) -> Array:
+    def _spreads(self) -> Floats:
         """One spread per model, as a column."""
         return np.broadcast_to(np.array(self.spread, dtype=np.float64), (len(self.means),))[:, None]
 
     @property
-    def theta(self) -> Array:
+    def theta(self) -> Floats:
         """True benchmark mean of every model."""
         return np.array(self.means)
 
     @property
-    def differences(self) -> Array:
+    def differences(self) -> Floats:
         """True differences, row minus column."""
         return self.theta[:, None] - self.theta
 
-    def null(self, tau: float = 0.0) -> NDArray[np.bool_]:
+    def null(self, tau: float = 0.0) -> Mask:
         """Directions whose claim is false: the row does not beat the column by more than ``tau``."""
         # Means that are meant to differ by exactly tau differ from it by rounding.
-        false: NDArray[np.bool_] = self.differences <= tau + 1e-12
+        false: Mask = self.differences <= tau + 1e-12
         return false
 
     @cached_property
-    def probabilities(self) -> Array:
+    def probabilities(self) -> Floats:
         """Expected score of every model (row) on every item."""
         place = np.arange(self.n_items) - (self.n_items - 1) / 2
         offsets = place * (2 * self.offset / max(1, self.n_items - 1))
         sides = np.where(np.arange(len(self.means)) % 2 == 0, 1.0, -1.0)
         # The middle item of an odd number has sign 0, so the effects always sum to zero.
         effects = -self.heterogeneity * sides[:, None] * np.sign(place)
-        probabilities: Array = self.theta[:, None] + offsets + effects
+        probabilities: Floats = self.theta[:, None] + offsets + effects
         return probabilities
 
     @property
@@ -177,12 +176,12 @@ class SyntheticBenchmark:
         options.setdefault("blocks", self.blocks)
         return Design.make(self.models, self.items, **options)
 
-    def panel(self, rng: np.random.Generator) -> Array:
+    def panel(self, rng: np.random.Generator) -> Floats:
         """One replicate: scores of all models (rows) on all items."""
-        panel: Array = self.panels(rng, 1)[0]
+        panel: Floats = self.panels(rng, 1)[0]
         return panel
 
-    def panels(self, rng: np.random.Generator, n: int) -> Array:
+    def panels(self, rng: np.random.Generator, n: int) -> Floats:
         """``n`` replicates: replicates x models x items. The same as ``n`` calls of :meth:`panel`, and faster."""
         n_models, n_items, n_blocks = len(self.means), self.n_items, len(self._sizes)
         scale = (n_models * n_blocks, n_items, n_models * n_items, n_models * n_items * (self.levels is not None))
@@ -201,7 +200,7 @@ class SyntheticBenchmark:
         # A weighted mean of numbers in [0, 1] can round past the ends.
         return np.clip(scores, 0.0, 1.0)
 
-    def _full_scores(self, latent: Array) -> Array:
+    def _full_scores(self, latent: Floats) -> Floats:
         if self.scoring == "binary":
             return (latent <= ndtri(self.probabilities)).astype(np.float64)
         # U^k has mean 1 / (1 + k).

@@ -8,8 +8,8 @@ from bbedge.study import monte_carlo
 from bbedge.study.contenders import KINDS, LIMIT, PILOT, TWO_WAY, WHOLE_ALPHA, X_ONE_BLOCK
 from bbedge.study.experiments import STUDIES, study
 from bbedge.study.monte_carlo import CHUNK, fingerprint, run_study
-from bbedge.study.results import Results, Sums, summarised
-from bbedge.study.study import Column, Contest, Study
+from bbedge.study.results import StudyResults, Sums, summarised
+from bbedge.study.study import Contest, Study, StudyColumn
 from bbedge.study.synthetic import SyntheticBenchmark
 
 SMALL = Study(
@@ -30,7 +30,7 @@ SMALL = Study(
         for effect in (0.0, 0.1)
     ),
     figure=("fwer", "power"),
-    table=(Column(metric="fwer"), Column(metric="cr")),
+    table=(StudyColumn(metric="fwer"), StudyColumn(metric="cr")),
 )
 
 
@@ -103,13 +103,13 @@ def test_means_and_errors_are_those_of_the_repetitions():
         for metric, x in (("cr", values), ("fcp", hits))
     }
     results = summarised(SMALL, sums)
-    row = results.cell("H = 0.0", "BB-EDGE", Column(metric="cr"))
+    row = results.cell("H = 0.0", "BB-EDGE", StudyColumn(metric="cr"))
     assert row.value == pytest.approx(values.mean())
     assert row.deviation == pytest.approx(values.std(ddof=1))
     assert row.error == pytest.approx(values.std(ddof=1) / np.sqrt(40))
     from scipy.stats import binomtest
 
-    share = results.cell("H = 0.0", "BB-EDGE", Column(metric="fcp"))
+    share = results.cell("H = 0.0", "BB-EDGE", StudyColumn(metric="fcp"))
     exact = binomtest(int(hits.sum()), 40).proportion_ci(method="exact")
     assert (share.low, share.high) == pytest.approx((exact.low, exact.high))
 
@@ -117,20 +117,20 @@ def test_means_and_errors_are_those_of_the_repetitions():
 def test_the_look_at_which_a_level_is_reached_has_the_band_as_its_interval(tmp_path):
     results = run_study(SMALL, repetitions=CHUNK, seed=1, keep=tmp_path, workers=1)
     curve = results.curve("H = 0.0", "EMR", "power")
-    row = results.cell("H = 0.0", "EMR", Column(metric="power", reaches=0.99))
+    row = results.cell("H = 0.0", "EMR", StudyColumn(metric="power", reaches=0.99))
     assert curve[int(row.value) - 1].value >= 0.99
     assert all(each.value < 0.99 for each in curve[: int(row.value) - 1])
     assert row.low <= row.value <= row.high
-    assert results.cell("H = 0.0", "BB-EDGE", Column(metric="power", reaches=1.1)) is None
-    assert results.cell("H = 0.0", "nobody", Column(metric="power")) is None
+    assert results.cell("H = 0.0", "BB-EDGE", StudyColumn(metric="power", reaches=1.1)) is None
+    assert results.cell("H = 0.0", "nobody", StudyColumn(metric="power")) is None
 
 
 def test_results_survive_the_way_through_csv(tmp_path):
     results = run_study(SMALL, repetitions=CHUNK, seed=1, keep=tmp_path, workers=1)
-    back = Results.from_csv(results.to_csv(), repetitions=CHUNK)
+    back = StudyResults.from_csv(results.to_csv(), repetitions=CHUNK)
     assert back.to_csv() == results.to_csv()
     with pytest.raises(FormatError, match=r"line 2.*bbedge study run"):
-        Results.from_csv("setting,method\nx,y\n", repetitions=1)
+        StudyResults.from_csv("setting,method\nx,y\n", repetitions=1)
 
 
 def test_the_fingerprint_changes_with_the_settings_and_not_with_the_words():

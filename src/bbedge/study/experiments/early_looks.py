@@ -7,16 +7,13 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bbedge.core.arrays import Floats, Mask
 from bbedge.core.certifier import Certifier
 from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.design import Design
 from bbedge.core.graph import Graph
-from bbedge.study.study import Column, Record, RepetitionSeeds, Study
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+from bbedge.study.study import Record, RepetitionSeeds, Study, StudyColumn
 
 EARLY, COMPLETE = "BB-EDGE-X, checkpoints", "BB-EDGE-X, complete passes"
 IN_FILE_ORDER, SHUFFLED = "sequential bets, file order", "sequential bets, random order"
@@ -24,7 +21,7 @@ _ORDER_SEED = 20_260_716
 _STAKES = np.geomspace(0.02, 0.95, 12)
 
 
-def chances(n_models: int, n_items: int, spread: float) -> Array:
+def chances(n_models: int, n_items: int, spread: float) -> Floats:
     """Probabilities of right answers: models x items, listed from the easiest item to the hardest.
 
     Items range from nearly always to nearly never solved; abilities are equally spaced, the best model first.
@@ -45,14 +42,14 @@ class QuestionState:
 def ask_top(certifier: Certifier, k: int) -> QuestionState:
     """The set of the ``k`` best models."""
     graph = Graph(certifier.edges())
-    ranks = graph.ranks
+    ranks = graph
     needed: Mask = (ranks.n_better < k) & (ranks.n_worse < graph.n_models - k)
     return QuestionState(is_answered=graph.top_k(k) is not None, needed=needed)
 
 
 def ask_all(certifier: Certifier) -> QuestionState:
     """The order of all models."""
-    settled = Graph(certifier.edges()).ranks.settled
+    settled = Graph(certifier.edges()).settled
     return QuestionState(is_answered=bool(settled.all()), needed=~settled)
 
 
@@ -85,7 +82,7 @@ class FirstRunExperiment:
     """Passes, at most."""
 
     @cached_property
-    def chances(self) -> Array:
+    def chances(self) -> Floats:
         """Models x items."""
         return chances(self.n_models, self.n_items, self.spread)
 
@@ -122,7 +119,7 @@ class FirstRunExperiment:
             for metric, values in self._run(design, panels).items()
         }
 
-    def _run(self, design: Design, panels: list[Array]) -> dict[str, Array]:
+    def _run(self, design: Design, panels: list[Floats]) -> dict[str, Floats]:
         certifier = Certifier(design)
         means = self.chances.mean(axis=1)
         false = means[:, None] <= means + 1e-12
@@ -135,7 +132,7 @@ class FirstRunExperiment:
                 break
         return {"answered": answered, "queries": np.array([n / panels[0].size]), "fwer": wrong}
 
-    def _run_pass(self, certifier: Certifier, panel: Array, n: int) -> tuple[int, bool]:
+    def _run_pass(self, certifier: Certifier, panel: Floats, n: int) -> tuple[int, bool]:
         """Run a pass until the question is answered, looking at checkpoints where there are any."""
         while certifier.next_checkpoint is not None:
             rows, columns = self._rows(certifier), [int(item[1:]) for item in certifier.next_items]
@@ -161,14 +158,14 @@ class FirstRunExperiment:
         if needed.sum() >= 2:
             certifier.stop([model for model in certifier.evidence.active if not needed[int(model[1:])]])
 
-    def _is_wrong(self, certifier: Certifier, false: Mask, means: Array) -> float:
+    def _is_wrong(self, certifier: Certifier, false: Mask, means: Floats) -> float:
         """Whether any edge that stands is false; in a gate, whether a bound is above its difference."""
         if self.question == "gate":
             return float((certifier.evidence.lower_bounds() > means[:, None] - means + 1e-12).any())
         return float((certifier.edges() & false).any())
 
 
-def by_category(n_items: int) -> Array:
+def by_category(n_items: int) -> Floats:
     """Two models that are equal in the mean: the first solves more of the first category, the second of the other."""
     first = np.where(np.arange(n_items) < n_items // 2, 0.7, 0.3)
     return np.stack([first, 1.0 - first])
@@ -212,7 +209,7 @@ class Listed:
         }
 
 
-def sequential_bets(panels: Array, alpha: float) -> Array:
+def sequential_bets(panels: Floats, alpha: float) -> Floats:
     """Whether a test that looks after every item, as if items were a random sample, has preferred one of two models.
 
     ``panels`` are passes x two models x items; the result is 1 from the pass on in which it did. It has bets of twelve
@@ -280,10 +277,10 @@ STUDY = Study(
     ),
     figure=("fwer", "answered"),
     table=(
-        Column(metric="queries"),
-        Column(metric="answered", at=1),
-        Column(metric="answered"),
-        Column(metric="fwer"),
+        StudyColumn(metric="queries"),
+        StudyColumn(metric="answered", at=1),
+        StudyColumn(metric="answered"),
+        StudyColumn(metric="fwer"),
     ),
     notes=(
         "Queries are counted in complete passes of all models: 0.5 is half of all items with all models, or all items "

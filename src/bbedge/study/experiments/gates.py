@@ -6,15 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import bdtr, betaincinv, stdtrit
 
+from bbedge.core.arrays import Floats, Ints, Mask
 from bbedge.core.scores import Scores
 from bbedge.gate import Claim, Gate, Policy
-from bbedge.study.study import Column, Record, RepetitionSeeds, Study
+from bbedge.study.study import Record, RepetitionSeeds, Study, StudyColumn
 
-Array = NDArray[np.float64]
-Verdicts = NDArray[np.int64]
+Verdicts = Ints
 """What a gate says after each run: 1 for PASS, -1 for FAIL, 0 for OPEN."""
 
 OURS, ALONE = "bbedge gate", "bbedge gate, last look alone"
@@ -22,7 +21,7 @@ _CODES = {"PASS": 1, "OPEN": 0, "FAIL": -1, "CONTRADICTION": 0}
 _SHAPE = 0.46  # of the Beta distribution whose p (1 - p) is 0.12 on the average, as in the demo data
 
 
-def chances(n_items: int, difference: float) -> Array:
+def chances(n_items: int, difference: float) -> Floats:
     """Probabilities of right answers of the new and the old system, whose means differ by exactly this.
 
     Most items are nearly always or nearly never solved: the midpoint quantiles of a Beta distribution with mean 1/2.
@@ -34,7 +33,7 @@ def chances(n_items: int, difference: float) -> Array:
     return np.stack([new, old])
 
 
-def t_test(panels: Array, margin: float, alpha: float) -> Verdicts:
+def t_test(panels: Floats, margin: float, alpha: float) -> Verdicts:
     """PASS or FAIL if the t interval of the mean difference, paired by item, lies on one side of the margin.
 
     **Repeated looks:** not covered.
@@ -46,7 +45,7 @@ def t_test(panels: Array, margin: float, alpha: float) -> Verdicts:
     return np.where(mean - half > -margin, 1, np.where(mean + half < -margin, -1, 0))
 
 
-def mcnemar(panels: Array, margin: float, alpha: float) -> Verdicts:
+def mcnemar(panels: Floats, margin: float, alpha: float) -> Verdicts:
     """FAIL if the exact test of McNemar finds the new system worse, else PASS; it knows no margin.
 
     **Repeated looks:** not covered.
@@ -56,20 +55,20 @@ def mcnemar(panels: Array, margin: float, alpha: float) -> Verdicts:
     return np.where((p < alpha) & (lost > gained), -1, 1)
 
 
-def threshold(panels: Array, margin: float, alpha: float) -> Verdicts:
+def threshold(panels: Floats, margin: float, alpha: float) -> Verdicts:
     """FAIL if the mean of all runs so far is lower by more than the margin, else PASS. It controls no error."""
     means = panels.mean(axis=2)
     so_far = np.cumsum(means[:, 0] - means[:, 1]) / np.arange(1, len(panels) + 1)
     return np.where(so_far < -margin, -1, 1)
 
 
-def threshold_of_last(panels: Array, margin: float, alpha: float) -> Verdicts:
+def threshold_of_last(panels: Floats, margin: float, alpha: float) -> Verdicts:
     """The same for the last run alone, as a pipeline does that evaluates anew."""
     means = panels.mean(axis=2)
     return np.where(means[:, 0] - means[:, 1] < -margin, -1, 1)
 
 
-RIVALS: dict[str, Callable[[Array, float, float], Verdicts]] = {
+RIVALS: dict[str, Callable[[Floats, float, float], Verdicts]] = {
     "t-test gate": t_test,
     "McNemar gate": mcnemar,
     "threshold, all runs": threshold,
@@ -78,7 +77,7 @@ RIVALS: dict[str, Callable[[Array, float, float], Verdicts]] = {
 """What pipelines use instead; from runs x (new, old) x items to a verdict after each run."""
 
 
-def looks_of_gate(panels: Array, margin: float, alpha: float) -> Verdicts:
+def looks_of_gate(panels: Floats, margin: float, alpha: float) -> Verdicts:
     """What our gate says at each look by itself."""
     scores = Scores.of(panels, models=("new", "old"), items=[f"q{i}" for i in range(panels.shape[2])])
     claim = Claim(kind="not_worse_by", amount=margin)
@@ -95,7 +94,7 @@ def standing(verdicts: Verdicts) -> Verdicts:
     return np.where(np.arange(len(verdicts)) >= first, verdicts[first], 0)
 
 
-def verdict_measures(shown: Verdicts, at_looks: Verdicts, *, distance: float) -> dict[str, Array]:
+def verdict_measures(shown: Verdicts, at_looks: Verdicts, *, distance: float) -> dict[str, Floats]:
     """What was wrong, what changed, and what passed.
 
     ``distance`` is the true difference less what the claim asks for; at 0 the claim is false, and FAIL is right. A
@@ -115,7 +114,7 @@ def verdict_measures(shown: Verdicts, at_looks: Verdicts, *, distance: float) ->
     }
 
 
-def _so_far(happened: NDArray[np.bool_]) -> Array:
+def _so_far(happened: Mask) -> Floats:
     return np.logical_or.accumulate(happened).astype(np.float64)
 
 
@@ -136,7 +135,7 @@ class Pipelines:
     alpha: float = 0.05
     """Error level."""
 
-    def panels(self, rng: np.random.Generator) -> Array:
+    def panels(self, rng: np.random.Generator) -> Floats:
         """The runs of one pipeline: runs x (new, old) x items."""
         both = chances(self.n_items, self.difference)
         return (rng.random((self.looks, *both.shape)) < both).astype(np.float64)
@@ -181,13 +180,13 @@ STUDY = Study(
     ),
     figure=("wrong", "flipped", "passed"),
     table=(
-        Column(metric="wrong"),
-        Column(metric="failed"),
-        Column(metric="reversed"),
-        Column(metric="flipped"),
-        Column(metric="passed", at=1),
-        Column(metric="passed", at=5),
-        Column(metric="passed"),
+        StudyColumn(metric="wrong"),
+        StudyColumn(metric="failed"),
+        StudyColumn(metric="reversed"),
+        StudyColumn(metric="flipped"),
+        StudyColumn(metric="passed", at=1),
+        StudyColumn(metric="passed", at=5),
+        StudyColumn(metric="passed"),
     ),
     notes=(
         "At the margin exactly the claim is false, and PASS is wrong: a gate without a verdict OPEN has to be wrong in "

@@ -7,21 +7,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bbedge.baselines import METHODS
+from bbedge.core.arrays import Floats
 from bbedge.core.design import Design
 from bbedge.core.scores import Scores
 from bbedge.errors import DataError
-from bbedge.study.study import Column, Record, RepetitionSeeds, Study
+from bbedge.study.study import Record, RepetitionSeeds, Study, StudyColumn
 from bbedge.study.synthetic import SyntheticBenchmark
 
 _CONTENDERS = ("EMR", "t-Holm", "SERPANT", "SERPANT-R", "BFH-e-Holm", "BB-EDGE", "BB-EDGE-X")
 
 
 def _false_so_far(
-    panels: NDArray[np.float64], items: tuple[str, ...], blocks: tuple[str, ...], seeds: RepetitionSeeds
-) -> dict[str, NDArray[np.float64]]:
+    panels: Floats, items: tuple[str, ...], blocks: tuple[str, ...], seeds: RepetitionSeeds
+) -> dict[str, Floats]:
     """Whether each contender has certified one half above the other yet; replicates x 2 halves x items."""
     design = Design.make(["first half", "second half"], items, blocks=blocks, method="bb-edge")
     return {
@@ -71,7 +71,7 @@ class RealSelf:
         """Split the runs of every model at random."""
         order = seeds.rng("split").permutation(len(self.scores.values))
         half = self.looks
-        totals: dict[tuple[str, str], NDArray[np.float64]] = {}
+        totals: dict[tuple[str, str], Floats] = {}
         for index in range(len(self.scores.models)):
             own = self.scores.values[:, index]
             halves = np.stack([own[order[:half]], own[order[half : 2 * half]]], axis=1)
@@ -97,7 +97,7 @@ STUDY = Study(
         for size in (1, 5)
     ),
     figure=("false",),
-    table=(Column(metric="false", at=1), Column(metric="false")),
+    table=(StudyColumn(metric="false", at=1), StudyColumn(metric="false")),
     notes=(
         "The paper's own runs are not public; it prints curves and no numbers. It finds more false certificates from "
         "SERPANT than from BB-EDGE.",
