@@ -14,12 +14,12 @@ from bbedge.cli.output import output
 from bbedge.errors import DataError, DomainError, FormatError
 from bbedge.files import write_whole
 from bbedge.text import shown_path
+from bbedge.workers import Crew
 
 if TYPE_CHECKING:
     from bbedge.display.study import Made
     from bbedge.study.results import StudyResults
     from bbedge.study.study import Study
-    from bbedge.workers import Backend
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -109,9 +109,7 @@ def run(
             found,
             repetitions=repetitions,
             seed=seed,
-            workers=workers,
-            backend="ray" if backend == "ray" else "joblib",
-            address=address,
+            crew=Crew("ray" if backend == "ray" else "joblib", workers=workers, address=address),
             device=device,
             data=tuple(file.name for file in data or []) if study.needs_data else (),
             out=out,
@@ -159,9 +157,7 @@ def _run_one(
     *,
     repetitions: int,
     seed: int,
-    workers: int | None,
-    backend: Backend,
-    address: str | None,
+    crew: Crew,
     device: str | None,
     data: tuple[str, ...],
     out: Path,
@@ -197,9 +193,7 @@ def _run_one(
             repetitions=repetitions,
             seed=seed,
             keep=out / _CHUNKS,
-            backend=backend,
-            workers=workers,
-            address=address,
+            crew=crew,
             device=device,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
@@ -22,25 +22,11 @@ _DIGITS = 6
 _NUMBERS = ("value", "deviation", "low", "high")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sums:
-    """Sum and sum of squares of a metric over repetitions; all that is kept of them."""
-
-    count: int
-    """Repetitions."""
-    total: Floats
-    """Sum, look by look or a single number."""
-    squares: Floats
-    """Sum of squares, likewise."""
-
-    def plus(self, other: Sums) -> Sums:
-        """Both together."""
-        return Sums(
-            count=self.count + other.count, total=self.total + other.total, squares=self.squares + other.squares
-        )
+Sums = dict[tuple[str, ...], Floats]
+"""All that is kept of repetitions, by contender and metric: how many they are, sum and sum of squares, look by look."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class StudyNumber:
     """One number of a study."""
 
@@ -138,35 +124,21 @@ class StudyResults:
         return cls(repetitions=repetitions, rows=rows)
 
 
-def summarised(study: Study, sums: Mapping[tuple[str, str, str], Sums]) -> StudyResults:
+def summarised(study: Study, sums: Sums) -> StudyResults:
     """The results of all repetitions, from the sums of each (setting, method, metric)."""
-    repetitions = {each.count for each in sums.values()}
-    rows = [
-        row
-        for setting in study.settings
-        for (place, method, metric), each in sums.items()
-        if place == setting.name
-        for row in _rows(place, method, metric, each)
-    ]
-    return StudyResults(repetitions=max(repetitions, default=0), rows=tuple(rows))
+    order = {setting.name: place for place, setting in enumerate(study.settings)}
+    keys = sorted(sums, key=lambda key: order[key[0]])
+    rows = tuple(number for key in keys for number in _numbers(key, sums[key]))
+    return StudyResults(repetitions=max((int(each[0, 0]) for each in sums.values()), default=0), rows=rows)
 
 
-def _rows(setting: str, method: str, metric: str, sums: Sums) -> Iterable[StudyNumber]:
-    means = sums.total / sums.count
-    spread = np.maximum(0.0, sums.squares - sums.count * means**2) / max(1, sums.count - 1)
-    deviations = np.sqrt(spread)
-    for look, (mean, deviation) in enumerate(zip(means.tolist(), deviations.tolist(), strict=True)):
-        low, high = _interval(METRICS[metric].kind, mean, deviation, sums.count)
-        yield StudyNumber(
-            setting=setting,
-            method=method,
-            metric=metric,
-            replicate=look + 1 if len(means) > 1 else None,
-            value=mean,
-            deviation=deviation,
-            low=low,
-            high=high,
-        )
+def _numbers(key: tuple[str, ...], sums: Floats) -> Iterable[StudyNumber]:
+    (setting, method, metric), count, (_, total, squares) = key, int(sums[0, 0]), sums
+    means = total / count
+    deviations = np.sqrt(np.maximum(0.0, squares - count * means**2) / max(1, count - 1))
+    for look, (mean, deviation) in enumerate(zip(means.tolist(), deviations.tolist(), strict=True), start=1):
+        ends = _interval(METRICS[metric].kind, mean, deviation, count)
+        yield StudyNumber(setting, method, metric, look if len(means) > 1 else None, mean, deviation, *ends)
 
 
 def _interval(kind: str, mean: float, deviation: float, count: int) -> tuple[float, float]:
@@ -174,8 +146,7 @@ def _interval(kind: str, mean: float, deviation: float, count: int) -> tuple[flo
     if kind == "share":
         hits = round(mean * count)
         low = 0.0 if hits == 0 else float(betaincinv(hits, count - hits + 1, 0.025))
-        high = 1.0 if hits == count else float(betaincinv(hits + 1, count - hits, 0.975))
-        return low, high
+        return low, 1.0 if hits == count else float(betaincinv(hits + 1, count - hits, 0.975))
     half = _Z * deviation / math.sqrt(count)
     return mean - half, mean + half
 

@@ -138,10 +138,10 @@ class SyntheticBenchmark:
         """True differences, row minus column."""
         return self.theta[:, None] - self.theta
 
-    def null(self, tau: float = 0.0) -> Mask:
-        """Directions whose claim is false: the row does not beat the column by more than ``tau``."""
-        # Means that are meant to differ by exactly tau differ from it by rounding.
-        false: Mask = self.differences <= tau + 1e-12
+    def null(self, margin: float = 0.0) -> Mask:
+        """Directions whose claim is false: the row does not beat the column by more than the margin."""
+        # Means that are meant to differ by exactly the margin differ from it by rounding.
+        false: Mask = self.differences <= margin + 1e-12
         return false
 
     @cached_property

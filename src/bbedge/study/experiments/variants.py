@@ -70,7 +70,7 @@ ABLATIONS = (
         question="a margin of 0.01 that an advantage must exceed",
         source="margins (tau = 0.01)",
         changed="tau = 0.01. Neighbouring pairs differ by 0.045.",
-        tau=0.01,
+        margin=0.01,
     ),
     _ablation(
         name="margin-3",
@@ -78,7 +78,7 @@ ABLATIONS = (
         question="a margin of 0.03 that an advantage must exceed",
         source="margins (tau = 0.03)",
         changed="tau = 0.03. Neighbouring pairs differ by 0.045, which leaves 0.015 to show.",
-        tau=0.03,
+        margin=0.03,
     ),
 )
 """One setting changed at a time."""
