@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 from scipy.special import betaincc, gammaln, log_ndtr, logit
@@ -62,39 +63,27 @@ def _with(design: Design, kind: EvidenceKind) -> Design:
     )
 
 
-def _extended(design: Design) -> Design:
-    return Design.make(
-        design.models,
-        design.items,
-        blocks=design.blocks,
-        alpha=design.alpha,
-        tau=design.tau,
-        method="bb-edge-x",
-        prediction=design.prediction,
-        candidate=design.family.candidate or None,
-        newcomer=design.family.newcomer,
-        score_range=design.score_range,
-    )
+def remade(design: Design, **options: Any) -> Design:  # noqa: ANN401 - handed on to Design.make, which is typed
+    """A design for the same models, items and blocks, level, margin and directions; other options as given."""
+    kept = {name: getattr(design, name) for name in ("blocks", "alpha", "tau", "prediction", "score_range")}
+    family = {"candidate": design.family.candidate or None, "newcomer": design.family.newcomer}
+    return Design.make(design.models, design.items, **{**kept, **family, **options})
 
 
 VARIANTS: dict[str, Callable[[Design], Design]] = {
     "BB-EDGE": lambda design: _with(design, "bernstein"),
     "BB-EDGE-sharp": lambda design: _with(design, "sharp"),
     "BB-EDGE-betting": lambda design: _with(design, "betting"),
-    "BB-EDGE-X": _extended,
+    "BB-EDGE-X": remade,
     "BFH-e-Holm": lambda design: _with(design, "hoeffding"),
     "CR-EDGE": lambda design: replace(_with(design, "bernstein"), blocks=("one",) * len(design.items)),
 }
 """The methods here by name: each is the evidence of a design made from the one it is given."""
 
 
-def run_by_name(name: str) -> Callable[[Design, Floats, np.random.Generator], Mask]:
-    """One of these methods, as a function of design, panels and randomness, of which it needs none."""
-
-    def run(design: Design, panels: Floats, rng: np.random.Generator) -> Mask:
-        return edges_at_looks(VARIANTS[name](design), panels)
-
-    return run
+def variant_edges(name: str, design: Design, panels: Floats, rng: np.random.Generator) -> Mask:
+    """The edges of one of these methods, which need no randomness."""
+    return edges_at_looks(VARIANTS[name](design), panels)
 
 
 def plug_in_edges(design: Design, panels: Floats, rng: np.random.Generator) -> Mask:
@@ -103,16 +92,15 @@ def plug_in_edges(design: Design, panels: Floats, rng: np.random.Generator) -> M
     **Repeated looks:** valid, since the stake of a replicate depends on earlier ones only.
     """
     layout, mu0 = design.layout, design.mu0
-    count = np.arange(1, len(panels) + 1, dtype=np.float64)
+    count = np.arange(1, len(panels) + 1, dtype=np.float64)[:, None, None]
     means = np.stack([layout.means(panel) for panel in panels])
-    earlier = np.cumsum(means, axis=0) - means
-    residuals = means - earlier / count[:, None, None]
-    shift = design.tau / (2.0 * count)
-    squares = [_pair_squares(residuals[:, :, layout.sizes == size], shift) for size in np.unique(layout.sizes)]
+    residuals = means - (np.cumsum(means, axis=0) - means) / count
+    shift, sizes = design.tau / (2.0 * count), np.unique(layout.sizes)
+    squares = [_pair_squares(residuals[:, :, layout.sizes == size], shift) for size in sizes]
     # Y = (difference + 1) / 2 per block.
     sums = means.sum(axis=2)
     y_sum = (sums[:, :, None] - sums[:, None, :] + layout.count) / 2.0
-    seen = layout.count * (count - 1.0)[:, None, None]
+    seen = layout.count * (count - 1.0)
     mean = (mu0 + np.cumsum(y_sum, axis=0) - y_sum) / (1.0 + seen)
     all_squares = np.sum(squares, axis=0)
     variance = (0.25 + np.cumsum(all_squares, axis=0) - all_squares) / (1.0 + seen)
@@ -120,10 +108,9 @@ def plug_in_edges(design: Design, panels: Floats, rng: np.random.Generator) -> M
     weighted = panels.mean(axis=2)
     advantage = (weighted[:, :, None] - weighted[:, None, :] - design.tau) / 2.0
     gain = stake * (len(design.items) / layout.largest) * advantage
-    for size, square in zip(np.unique(layout.sizes), squares, strict=True):
+    for size, square in zip(sizes, squares, strict=True):
         gain -= bernstein_psi(stake * (size / layout.largest)) * square
-    log_e = np.where(design.tested, np.cumsum(gain, axis=0), np.nan)
-    return np.array([e_holm(look, alpha=design.alpha) for look in log_e])
+    return to_numpy(e_holm(np.where(design.tested, np.cumsum(gain, axis=0), np.nan), alpha=design.alpha, batch=1))
 
 
 def _pair_squares(residuals: Floats, shift: Floats) -> Floats:
@@ -132,11 +119,9 @@ def _pair_squares(residuals: Floats, shift: Floats) -> Floats:
     gram = half @ half.transpose(0, 2, 1)
     own = np.diagonal(gram, axis1=1, axis2=2)
     totals = half.sum(axis=2)
-    shift = shift[:, None, None]
     squares = own[:, :, None] + own[:, None, :] - 2.0 * gram
     squares += -2.0 * shift * (totals[:, :, None] - totals[:, None, :]) + residuals.shape[2] * shift**2
-    result: Floats = np.maximum(squares, 0.0)
-    return result
+    return np.asarray(np.maximum(squares, 0.0))
 
 
 def serpant_edges(design: Design, panels: Floats, rng: np.random.Generator) -> Mask:
@@ -176,22 +161,21 @@ def serpant_r_edges(design: Design, panels: Floats, rng: np.random.Generator) ->
     items = np.arange(1, n_looks + 1) * n_items
     log_e = np.full((n_looks, *design.tested.shape), np.nan)
     log_e[:, design.tested] = log_evidence(_wins(design, panels, rng)[items - 1], items[:, None], design.mu0)
-    return np.array([e_holm(look, alpha=design.alpha) for look in log_e])
+    return to_numpy(e_holm(log_e, alpha=design.alpha, batch=1))
 
 
 def _wins(design: Design, panels: Floats, rng: np.random.Generator) -> Ints:
-    """Wins of each tested direction after every item, in replicate by item order; ties go by a fair coin."""
+    """Wins of each tested direction after every item, in replicate by item order."""
     stream = panels.transpose(0, 2, 1).reshape(-1, panels.shape[1])
     first, second = np.triu_indices(panels.shape[1], k=1)
     ahead, behind = stream[:, first], stream[:, second]
-    coin = rng.random(ahead.shape) < 0.5
-    pairs = np.cumsum(np.where(ahead == behind, coin, ahead > behind), axis=0, dtype=np.int64)
+    won = np.where(ahead == behind, rng.random(ahead.shape) < 0.5, ahead > behind)  # ties go by a fair coin
+    pairs = np.cumsum(won, axis=0, dtype=np.int64)
     column = np.zeros(design.tested.shape, dtype=np.int64)
     column[first, second] = column[second, first] = np.arange(len(first))
     better, worse = np.nonzero(design.tested)
     wins = pairs[:, column[better, worse]]
-    items = np.arange(1, len(wins) + 1)
-    return np.where(better < worse, wins, items[:, None] - wins)
+    return np.where(better < worse, wins, np.arange(1, len(wins) + 1)[:, None] - wins)
 
 
 @cache
@@ -249,15 +233,15 @@ def cbtl_edges(design: Design, panels: Floats, rng: np.random.Generator) -> Mask
     item's place in the benchmark; a claim is made only if one model is ahead everywhere. **Repeated looks:** not
     covered, and neither is multiplicity.
     """
-    n_looks, n_models, _ = panels.shape
-    smooth = smoothed(panels)  # replicates x models x grid: models are smoothed, pairs are differences
     bar = math.log((1.0 + design.tau) / (1.0 - design.tau))
-    draws = rng.standard_normal((n_looks, _DRAWS))
+    draws = rng.standard_normal((len(panels), _DRAWS))
+    smooth = smoothed(panels)  # replicates x models x grid: models are smoothed, pairs are differences
     total = np.zeros(smooth.shape[1:])
     weighted = np.zeros((*smooth.shape[1:], _DRAWS))  # draws last: the supremum over the grid then runs over whole rows
     weight = np.zeros(_DRAWS)
-    found = np.zeros((n_looks, n_models, n_models), dtype=np.bool_)
-    for look in range(n_looks):
+    found = np.zeros((len(panels), *design.tested.shape), dtype=np.bool_)
+    rank = math.ceil((1.0 - design.alpha) * _DRAWS) - 1  # of the upper empirical quantile over draws
+    for look in range(len(panels)):
         total += smooth[look]
         weighted += smooth[look][:, :, None] * draws[look]
         weight += draws[look]
@@ -271,24 +255,13 @@ def cbtl_edges(design: Design, panels: Floats, rng: np.random.Generator) -> Mask
         wobble -= noise[b]
         # The delta method: a preference moves its log-odds by 1 / (p (1 - p)); a difference moves it by half of that.
         wobble *= (0.5 / (preference[a, b] * (1.0 - preference[a, b])))[:, :, None]
-        quantile = np.maximum(0.0, _quantile(wobble.max(axis=1), 1.0 - design.alpha))
+        quantile = np.maximum(0.0, np.partition(wobble.max(axis=1), rank, axis=1)[:, rank])
         found[look, a, b] = low[a, b] - quantile > bar
     return found
 
 
 def smoothed(panels: Floats) -> Floats:
     """Kernel-smoothed scores of every model over the places of the items, at the grid."""
-    n_items = panels.shape[2]
-    place = (np.arange(n_items) + 0.5) / n_items
-    grid = np.linspace(0.0, 1.0, _GRID)
-    kernel = np.exp(-0.5 * ((grid[:, None] - place) / _BANDWIDTH) ** 2)
-    weights: Floats = kernel / kernel.sum(axis=1, keepdims=True)
-    smooth: Floats = panels @ weights.T
-    return smooth
-
-
-def _quantile(values: Floats, level: float) -> Floats:
-    """The upper empirical quantile over draws, by selection."""
-    rank = math.ceil(level * values.shape[1]) - 1
-    quantile: Floats = np.partition(values, rank, axis=1)[:, rank]
-    return quantile
+    places = (np.arange(panels.shape[2]) + 0.5) / panels.shape[2]
+    kernel = np.exp(-0.5 * ((np.linspace(0.0, 1.0, _GRID)[:, None] - places) / _BANDWIDTH) ** 2)
+    return np.asarray(panels @ (kernel / kernel.sum(axis=1, keepdims=True)).T)

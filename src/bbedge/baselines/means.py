@@ -48,8 +48,8 @@ def running_means(panels: Floats) -> RunningMeans:
     # Around the last mean, so that the sum of squares does not cancel.
     centred = differences - mean[-1]
     squares = np.cumsum(centred**2, axis=0) - count * (np.cumsum(centred, axis=0) / count) ** 2
-    variance = np.maximum(squares, 0.0) / np.maximum(count - 1.0, 1.0)
-    return RunningMeans(count=count, mean=mean, deviation=np.sqrt(variance))
+    deviation = np.sqrt(np.maximum(squares, 0.0) / np.maximum(count - 1.0, 1.0))
+    return RunningMeans(count=count, mean=mean, deviation=deviation)
 
 
 def holm(p_values: Floats, tested: Mask, alpha: float) -> Mask:
@@ -77,14 +77,12 @@ def _differ(p_values: Floats, pairs: Mask, alpha: float) -> Mask:
 def _studentised(difference: Floats, error: Floats, *, tie: float = 0.0) -> Floats:
     """Differences by their standard errors; without any variation the difference is taken as known."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = difference / error
-    return np.where(error > tie, t, np.where(difference > tie, np.inf, -np.inf))
+        return np.where(error > tie, difference / error, np.where(difference > tie, np.inf, -np.inf))
 
 
 def _two_sided(one_sided: NDArray[np.floating[Any]]) -> Floats:
     """Two-sided p-values, the same for both directions of a pair: twice the smaller of the two one-sided ones."""
-    result: Floats = np.minimum(1.0, 2.0 * np.minimum(one_sided, one_sided.transpose(0, 2, 1)))
-    return result
+    return np.asarray(np.minimum(1.0, 2.0 * np.minimum(one_sided, one_sided.transpose(0, 2, 1))))
 
 
 def emr_edges(design: Design, panels: Floats, rng: np.random.Generator) -> Mask:
@@ -94,15 +92,13 @@ def emr_edges(design: Design, panels: Floats, rng: np.random.Generator) -> Mask:
     no error is controlled, at any look.
     """
     sums = np.cumsum(panels.sum(axis=2), axis=0)
-    scores = np.arange(1, len(panels) + 1) * panels.shape[2]
-    difference = sums[:, :, None] - sums[:, None, :]
-    found: Mask = (difference > design.tau * scores[:, None, None] + _TIE) & design.tested
-    return found
+    scores = (np.arange(1, len(panels) + 1) * panels.shape[2])[:, None, None]
+    return np.asarray((sums[:, :, None] - sums[:, None, :] > design.tau * scores + _TIE) & design.tested)
 
 
-def p_values(statistics: RunningMeans, tau: float) -> Floats:
-    """One-sided p-values of ``Delta <= tau``; 1 after the first replicate, which has no variance."""
-    t = _studentised(statistics.mean - tau, statistics.deviation / np.sqrt(statistics.count))
+def p_values(statistics: RunningMeans, margin: float) -> Floats:
+    """One-sided p-values of ``Delta <= margin``; 1 after the first replicate, which has no variance."""
+    t = _studentised(statistics.mean - margin, statistics.deviation / np.sqrt(statistics.count))
     return np.where(statistics.count > 1.0, stdtr(np.maximum(statistics.count - 1.0, 1.0), -t), 1.0)
 
 
@@ -152,8 +148,8 @@ def asymp_cs_edges(design: Design, panels: Floats, rng: np.random.Generator) -> 
     rho2 = (wide + math.log(wide) + 1.0) / _OPTIMISED_FOR
     r = statistics.count
     spread = 2.0 * (r * rho2 + 1.0) / (r**2 * rho2) * np.log1p(np.sqrt(r * rho2 + 1.0) / (2.0 * level))
-    lower = statistics.mean - statistics.deviation * np.sqrt(spread)
-    return (lower > design.tau) & (r >= _BURN_IN) & design.tested
+    exceeds = statistics.mean - statistics.deviation * np.sqrt(spread) > design.tau
+    return exceeds & (r >= _BURN_IN) & design.tested
 
 
 def tlrci_ranks(design: Design, panels: Floats, rng: np.random.Generator) -> Ints:
@@ -169,9 +165,7 @@ def tlrci_ranks(design: Design, panels: Floats, rng: np.random.Generator) -> Int
 
 def counted(better: Mask) -> Ints:
     """Rank intervals from "row is better than column" at every look."""
-    lowest = 1 + better.sum(axis=1)
-    highest = better.shape[1] - better.sum(axis=2)
-    return np.stack([lowest, highest], axis=2)
+    return np.stack([1 + better.sum(axis=1), better.shape[1] - better.sum(axis=2)], axis=2)
 
 
 def mb_rank_ranks(design: Design, panels: Floats, rng: np.random.Generator) -> Ints:
@@ -188,53 +182,33 @@ def mb_rank_ranks(design: Design, panels: Floats, rng: np.random.Generator) -> I
     better = np.zeros((n_looks, n_models, n_models), dtype=np.bool_)
     rank = math.ceil((1.0 - design.alpha) * _DRAWS) - 1
     for look in range(1, n_looks):
-        r = look + 1
-        deviation = statistics.deviation[look]
-        centred = means[:r] - means[:r].mean(axis=0)
-        noise = draws[:r].T @ centred / math.sqrt(r)
+        r, mean, deviation = look + 1, statistics.mean[look], statistics.deviation[look]
+        noise = draws[:r].T @ (means[:r] - means[:r].mean(axis=0)) / math.sqrt(r)
         scale = deviation[first, second]
         with np.errstate(divide="ignore", invalid="ignore"):
             swing = np.abs(noise[:, first] - noise[:, second]) / scale
-            observed = math.sqrt(r) * statistics.mean[look] / deviation
-        swing[:, scale == 0.0] = 0.0
-        bar = np.partition(swing.max(axis=1), rank)[rank]
-        known = statistics.mean[look] > 0.0
-        better[look] = np.where(deviation > 0.0, observed > bar, known)
+            swing[:, scale == 0.0] = 0.0
+            bar = np.partition(swing.max(axis=1), rank)[rank]
+            better[look] = np.where(deviation > 0.0, math.sqrt(r) * mean / deviation > bar, mean > 0.0)
     return counted(better)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemDifferences:
-    """Mean differences over items, row minus column, after r = 1, 2, ... runs."""
+def item_differences(design: Design, panels: Floats) -> tuple[Floats, Floats, Floats]:
+    """Mean differences over items, row minus column, after 1, 2, ... runs, their standard errors and p-values.
 
-    mean: Floats
-    """Mean difference: looks x models x models."""
-    error: Floats
-    """Its standard error with items clustered in blocks, likewise."""
-    freedom: int
-    """Degrees of freedom: blocks less one."""
+    An item's score is the mean of the runs so far. With ``N`` items in ``G`` blocks and ``u_g`` the sum over block
+    ``g`` of an item's difference less the mean difference, the squared standard error is
+    ``G / (G - 1) * sum_g u_g^2 / N^2``. This is the cluster-robust variance of the mean with the usual correction for
+    few clusters.
 
-    def p_values(self, tau: float) -> Floats:
-        """Two-sided p-values of ``-tau <= Delta <= tau``, the same for both directions of a pair.
-
-        Twice the smaller of the two one-sided ones: without a margin that is the usual two-sided t-test.
-        """
-        return _two_sided(stdtr(float(self.freedom), -_studentised(self.mean - tau, self.error, tie=_ITEM_TIE)))
-
-
-def item_differences(design: Design, panels: Floats) -> ItemDifferences:
-    """Item scores, each the mean of the runs so far, compared between models.
-
-    With ``N`` items in ``G`` blocks and ``u_g`` the sum over block ``g`` of an item's difference less the mean
-    difference, the squared standard error is ``G / (G - 1) * sum_g u_g^2 / N^2``. This is the cluster-robust variance
-    of the mean with the usual correction for few clusters.
+    The p-values are two-sided, of ``-tau <= Delta <= tau``, and the same for both directions of a pair: twice the
+    smaller of the two one-sided ones. Without a margin that is the usual two-sided t-test.
     """
     layout = design.layout
     if layout.count < 2:
         raise DesignError("Item-t-Holm compares blocks and needs at least 2 of them")
     n_looks, n_models, n_items = panels.shape
-    mean = np.empty((n_looks, n_models, n_models))
-    squares = np.empty_like(mean)
+    mean, squares = np.empty((2, n_looks, n_models, n_models))
     total = np.zeros((n_models, n_items))
     for look, panel in enumerate(panels):
         total += panel
@@ -247,7 +221,8 @@ def item_differences(design: Design, panels: Floats) -> ItemDifferences:
         each = np.diagonal(gram)
         squares[look] = np.maximum(each[:, None] + each - 2.0 * gram, 0.0)
     error = np.sqrt(layout.count / (layout.count - 1.0) * squares) / n_items
-    return ItemDifferences(mean=mean, error=error, freedom=layout.count - 1)
+    t = _studentised(mean - design.tau, error, tie=_ITEM_TIE)
+    return mean, error, _two_sided(stdtr(layout.count - 1.0, -t))
 
 
 def item_t_holm_edges(design: Design, panels: Floats, rng: np.random.Generator) -> Mask:
@@ -257,7 +232,6 @@ def item_t_holm_edges(design: Design, panels: Floats, rng: np.random.Generator) 
     like them. **Repeated looks:** not covered; the level holds at one look fixed beforehand, and for the order on
     other items like these. Whether further runs of *these* items would give the same order is not what it tests.
     """
-    differences = item_differences(design, panels)
-    differ = _differ(differences.p_values(design.tau), design.tested | design.tested.T, design.alpha)
-    found: Mask = differ & (differences.mean > design.tau) & design.tested
-    return found
+    mean, _, p = item_differences(design, panels)
+    differ = _differ(p, design.tested | design.tested.T, design.alpha)
+    return np.asarray(differ & (mean > design.tau) & design.tested)

@@ -156,8 +156,7 @@ def diagnose(
 def positions(scores: Scores, order_seed: int) -> tuple[PositionTrend, ...]:
     """How the scores of the first replicate change with the place of their block in the run order of a seed."""
     order, counts = item_order(scores.items, scores.blocks, order_seed)
-    outcomes = pass_outcomes(scores.values[0][:, order], counts)
-    return position_trends(outcomes, scores.models, seed=order_seed)
+    return position_trends(pass_outcomes(scores.values[0][:, order], counts), scores.models, seed=order_seed)
 
 
 def block_dependence(
@@ -183,20 +182,16 @@ def block_dependence(
     if len(panels) < 3 or layout.count < 2:
         return ()
     groups = grouped(layout, rng)
-    rows = [panels[:, index] for index in range(len(models))]
-    if len(models) > 1:
-        rows.append(panels.mean(axis=1))
+    rows = [*panels.transpose(1, 0, 2), *([panels.mean(axis=1)] if len(models) > 1 else [])]
     implied = np.array([_block_sums(row, layout).var(axis=0, ddof=1).sum() for row in rows])
     sums = np.stack([_block_sums(row, groups).T for row in rows], axis=-1)  # groups x replicates x rows
-    varies = implied > 0.0
-    scale = np.where(varies, implied, 1.0)
+    varies, scale = implied > 0.0, np.where(implied > 0.0, implied, 1.0)
     observed = np.where(varies, sums.sum(axis=0).var(axis=0, ddof=1) / scale, 1.0)
     permuted = _permuted_variances(sums, rng, permutations) / scale
     # Equal up to rounding counts as equal; the observed arrangement is one of the permutations.
     bar = np.where(varies, observed * (1.0 - 1e-9), 0.0)
-    largest = permuted.max(axis=1)
     p_values = (1 + (permuted >= bar).sum(axis=0)) / (permutations + 1)
-    adjusted = (1 + (largest[:, None] >= bar).sum(axis=0)) / (permutations + 1)
+    adjusted = (1 + (permuted.max(axis=1, keepdims=True) >= bar).sum(axis=0)) / (permutations + 1)
     return tuple(
         BlockDependence(model=model, ratio=float(ratio), p_value=float(p), adjusted=float(q))
         for model, ratio, p, q in zip([*models, None], observed, p_values, adjusted, strict=False)
@@ -207,9 +202,8 @@ def grouped(layout: BlockLayout, rng: np.random.Generator) -> BlockLayout:
     """The layout, or of a layout with very many blocks one of a few hundred random groups of them."""
     if layout.count <= _MOST_GROUPS:
         return layout
-    of_block = rng.permutation(layout.count) % _MOST_GROUPS
     of_item = np.empty(len(layout.order), dtype=np.intp)
-    of_item[layout.order] = np.repeat(of_block, layout.sizes)
+    of_item[layout.order] = np.repeat(rng.permutation(layout.count) % _MOST_GROUPS, layout.sizes)
     return BlockLayout.of(of_item.tolist())
 
 
@@ -238,8 +232,7 @@ def rank_stability(panels: Floats, models: Sequence[str]) -> RankStability:
     """Compare the ranking of every single replicate with that of all of them."""
     means = panels.mean(axis=2)
     overall = means.mean(axis=0)
-    ahead = overall[:, None] > overall
-    reversed_ = (means[:, :, None] < means[:, None, :]) & ahead
+    reversed_ = (means[:, :, None] < means[:, None, :]) & (overall[:, None] > overall)
     counts = reversed_.sum(axis=0)
     reversals = [(models[a], models[b], int(counts[a, b])) for a, b in np.argwhere(counts).tolist()]
     return RankStability(
@@ -253,8 +246,7 @@ def heterogeneity(panels: Floats, models: Sequence[str], *, pairs: int = 5) -> t
     """The pairs closest in mean, with the items that favour each side."""
     items = panels.mean(axis=0)
     means = items.mean(axis=1)
-    order = np.argsort(-means, kind="stable")
-    neighbours = sorted(pairwise(order.tolist()), key=lambda pair: means[pair[0]] - means[pair[1]])
+    neighbours = pairwise(np.argsort(-means, kind="stable").tolist())
     return tuple(
         Heterogeneity(
             first=models[a],
@@ -263,7 +255,7 @@ def heterogeneity(panels: Floats, models: Sequence[str], *, pairs: int = 5) -> t
             for_first=int((items[a] > items[b]).sum()),
             for_second=int((items[a] < items[b]).sum()),
         )
-        for a, b in neighbours[:pairs]
+        for a, b in sorted(neighbours, key=lambda pair: means[pair[0]] - means[pair[1]])[:pairs]
     )
 
 
@@ -287,8 +279,8 @@ def split_null(
     half = n_replicates // 2
     if half < 2:
         return ()
-    # No margins are shown: the whole of alpha is for certificates.
     names = ("first half", "second half")
+    # No margins are shown: the whole of alpha is for certificates.
     pair = Design.make(names, scores.items, blocks=scores.blocks, method=method, margin_share=0.0, holm="direct")
     orders = np.stack([np.arange(n_replicates), *(rng.permutation(n_replicates) for _ in range(splits))])
     log_weights = np.log([0.25, *[0.25 / splits] * splits])  # each for either direction

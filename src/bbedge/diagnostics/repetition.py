@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import comb
 
 import numpy as np
 
@@ -108,13 +107,9 @@ def close_runs(
 
 def _differing(runs: Floats, layout: BlockLayout) -> Ints:
     """Items that differ between two replicates of a model: pairs x blocks."""
-    found = np.empty((comb(len(runs), 2), layout.count), dtype=np.int64)
-    ordered, start = runs[:, layout.order], 0
-    for place in range(len(runs) - 1):
-        unequal = ordered[place + 1 :] != ordered[place]
-        found[start : start + len(unequal)] = np.add.reduceat(unequal, layout.starts, axis=1, dtype=np.int64)
-        start += len(unequal)
-    return found
+    ordered = runs[:, layout.order]
+    unequal = (ordered[place + 1 :] != ordered[place] for place in range(len(runs) - 1))
+    return np.concatenate([np.add.reduceat(each, layout.starts, axis=1, dtype=np.int64) for each in unequal])
 
 
 def _close(
@@ -145,10 +140,9 @@ def _tail_bounds(differing: Ints, totals: Ints) -> Floats:
     beyond = (differing - least)[:, (differing != least).any(axis=0)]  # blocks that never change add nothing
     if not beyond.size:
         return np.ones(len(totals))
-    # From where the bound is flat to where only an exact copy counts; any rate gives a valid bound.
-    rates = np.geomspace(0.25 / beyond.max(), 64.0, num=48)
     log_bounds = np.zeros(len(totals))
-    for rate in rates:
+    # From where the bound is flat to where only an exact copy counts; any rate gives a valid bound.
+    for rate in np.geomspace(0.25 / beyond.max(), 64.0, num=48):
         log_moment = np.log(np.exp(-rate * beyond).mean(axis=0)).sum()
         log_bounds = np.minimum(log_bounds, rate * (totals - least.sum()) + log_moment)
     return np.exp(log_bounds)

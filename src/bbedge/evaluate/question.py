@@ -136,8 +136,7 @@ class Question:
         else:
             # A model below k others is outside, one above all but k is inside. A model that must still be separated
             # from it is so by a path through models that are still run (docs/evaluate.md).
-            ranks = graph
-            needed = _chosen(names, (ranks.n_better < self.k) & (ranks.n_worse < len(names) - self.k))
+            needed = _chosen(names, (graph.n_better < self.k) & (graph.n_worse < len(names) - self.k))
         return needed if len(needed) >= 2 else unsettled
 
     def _wide(self, leaderboard: Leaderboard) -> NDArray[np.bool_]:

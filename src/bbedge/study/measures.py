@@ -122,15 +122,19 @@ def standing(edges: Mask) -> Mask:
     return np.logical_or.accumulate(edges, axis=0)
 
 
+def so_far(happened: Mask | np.bool_) -> Floats:
+    """1 from the look on at which something first happened."""
+    return np.logical_or.accumulate(happened, axis=0).astype(np.float64)
+
+
 def edge_measures(edges: Mask, null: Mask) -> dict[str, Floats]:
     """Error and power; ``null`` marks the directions whose claim is false.
 
     ``edges`` are looks x models x models, or looks x repetitions x models x models, and the measures accordingly.
     """
     true = ~null & ~np.eye(len(null), dtype=np.bool_)
-    false_now = edges[..., null].any(axis=-1)
     return {
-        "fwer": np.logical_or.accumulate(false_now, axis=0).astype(np.float64),
+        "fwer": so_far(edges[..., null].any(axis=-1)),
         "power": edges[..., true].mean(axis=-1),
         "standing power": standing(edges)[..., true].mean(axis=-1),
     }
@@ -141,9 +145,9 @@ def top_k_measures(edges: Mask, null: Mask, k: int) -> dict[str, Floats]:
     issued, wrong = _top_k(edges, null, k)
     by_all, _ = _top_k(standing(edges), null, k)
     return {
-        "certified": np.logical_or.accumulate(issued).astype(np.float64),
-        "standing certified": np.logical_or.accumulate(by_all).astype(np.float64),
-        "fcp": np.logical_or.accumulate(wrong).astype(np.float64),
+        "certified": so_far(issued),
+        "standing certified": so_far(by_all),
+        "fcp": so_far(wrong),
         "cr": _first(issued),
         "standing cr": _first(by_all),
     }
@@ -158,9 +162,8 @@ def top_k_alone(edges: Mask, null: Mask, k: int) -> dict[str, Floats]:
 def _top_k(edges: Mask, null: Mask, k: int) -> tuple[Mask, Mask]:
     """Whether each look issues a certificate, and whether that is false."""
     order = above(edges)
-    n_models = len(null)
     # A certified set consists of the models with everything outside it below them: at least L - k models.
-    inside = order.sum(axis=2) >= n_models - k
+    inside = order.sum(axis=2) >= len(null) - k
     cross = inside[:, :, None] & ~inside[:, None, :]
     issued = (inside.sum(axis=1) == k) & (order | ~cross).all(axis=(1, 2))
     return issued, issued & (cross & null).any(axis=(1, 2))

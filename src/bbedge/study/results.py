@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import astuple, dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -88,18 +88,15 @@ class StudyResults:
             return None
         if column.reaches is not None:
             return _first(curve, column.reaches)
-        if column.at is None:
-            return curve[-1]
-        return next((row for row in curve if row.replicate == column.at), None)
+        return next((row for row in curve if row.replicate == column.at), None) if column.at else curve[-1]
 
     def to_csv(self) -> str:
         """The rows as a table, in a fixed number of digits."""
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
         writer.writerow([each.name for each in fields(StudyNumber)])
-        for row in self.rows:
-            numbers = (f"{getattr(row, name):.{_DIGITS}g}" for name in _NUMBERS)
-            writer.writerow([row.setting, row.method, row.metric, row.replicate or "", *numbers])
+        for setting, method, metric, replicate, *numbers in map(astuple, self.rows):
+            writer.writerow([setting, method, metric, replicate or "", *(f"{each:.{_DIGITS}g}" for each in numbers)])
         return buffer.getvalue()
 
     @classmethod

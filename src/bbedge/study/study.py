@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -89,10 +89,10 @@ class Contest:
     @cached_property
     def design(self) -> Design:
         """The design that contenders start from."""
-        own = self.benchmark.blocks
-        if self.blocks is not None:
-            own = tuple(f"block-{item // self.blocks}" for item in range(self.benchmark.n_items))
-        return self.benchmark.design(blocks=own, tau=self.margin, method="bb-edge")
+        design = self.benchmark.design(tau=self.margin, method="bb-edge")
+        if self.blocks is None:
+            return design
+        return replace(design, blocks=tuple(f"block-{item // self.blocks}" for item in range(self.benchmark.n_items)))
 
     def repeat(self, seeds: RepetitionSeeds) -> Record:
         """Run every contender on one set of panels."""
@@ -119,7 +119,7 @@ class Contest:
         ``panels`` are replicates x repetitions x models x items.
         """
         placed = space_on(device).asarray(panels[: self.looks])
-        designs = {name: variant_design(name, self.benchmark, self.design) for name in self.contenders}
+        designs = {name: variant_design(name, self.design) for name in self.contenders}
         return {name: edges_at_looks(own, placed, device=device) for name, own in designs.items() if own is not None}
 
     def record(self, panels: Floats, seeds: RepetitionSeeds, known: Mapping[str, Mask]) -> Record:

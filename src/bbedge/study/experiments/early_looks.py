@@ -26,38 +26,8 @@ def chances(n_models: int, n_items: int, spread: float) -> Floats:
 
     Items range from nearly always to nearly never solved; abilities are equally spaced, the best model first.
     """
-    difficulty = np.linspace(-4.0, 4.0, n_items)
-    ability = np.linspace(spread / 2, -spread / 2, n_models)
-    return 1.0 / (1.0 + np.exp(difficulty - ability[:, None]))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionState:
-    """Whether a question is answered, and which models it still needs: from what stands."""
-
-    is_answered: bool
-    needed: Mask
-
-
-def ask_top(certifier: Certifier, k: int) -> QuestionState:
-    """The set of the ``k`` best models."""
-    graph = Graph(certifier.edges())
-    ranks = graph
-    needed: Mask = (ranks.n_better < k) & (ranks.n_worse < graph.n_models - k)
-    return QuestionState(is_answered=graph.top_k(k) is not None, needed=needed)
-
-
-def ask_all(certifier: Certifier) -> QuestionState:
-    """The order of all models."""
-    settled = Graph(certifier.edges()).settled
-    return QuestionState(is_answered=bool(settled.all()), needed=~settled)
-
-
-def ask_gate(certifier: Certifier, margin: float) -> QuestionState:
-    """Whether the first of two models is worse than the second by more than a margin: decided by its bounds."""
-    bounds = certifier.evidence.lower_bounds()
-    decided = bool(bounds[0, 1] > -margin or bounds[1, 0] > margin)
-    return QuestionState(is_answered=decided, needed=np.ones(2, dtype=np.bool_))
+    ability = np.linspace(spread / 2, -spread / 2, n_models)[:, None]
+    return 1.0 / (1.0 + np.exp(np.linspace(-4.0, 4.0, n_items) - ability))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,11 +71,16 @@ class FirstRunExperiment:
             checkpoints=checkpoints,
         )
 
-    def ask(self, certifier: Certifier) -> QuestionState:
-        """How the question stands."""
-        if self.question == "gate":
-            return ask_gate(certifier, self.margin)
-        return ask_all(certifier) if self.question == "all-pairs" else ask_top(certifier, self.k)
+    def needed(self, certifier: Certifier) -> Mask | None:
+        """The models that the question still needs, given what stands; ``None`` if it is answered."""
+        if self.question == "gate":  # decided by the bounds of the difference
+            bounds = certifier.evidence.lower_bounds()
+            return None if bounds[0, 1] > -self.margin or bounds[1, 0] > self.margin else np.ones(2, dtype=np.bool_)
+        graph = Graph(certifier.edges())
+        if self.question == "all-pairs":
+            return None if graph.settled.all() else ~graph.settled
+        open_ = (graph.n_better < self.k) & (graph.n_worse < graph.n_models - self.k)
+        return open_ if graph.top_k(self.k) is None else None
 
     def repeat(self, seeds: RepetitionSeeds) -> Record:
         """Ask once with checkpoints and once without, of the same runs."""
@@ -120,13 +95,11 @@ class FirstRunExperiment:
         }
 
     def _run(self, design: Design, panels: list[Floats]) -> dict[str, Floats]:
-        certifier = Certifier(design)
-        means = self.chances.mean(axis=1)
-        false = means[:, None] <= means + 1e-12
-        n, answered, wrong = 0, np.zeros(self.looks), np.zeros(self.looks)
+        certifier, n = Certifier(design), 0
+        answered, wrong = np.zeros((2, self.looks))
         for look, panel in enumerate(panels):
             n, done = self._run_pass(certifier, panel, n)
-            wrong[look:] = self._is_wrong(certifier, false, means)
+            wrong[look:] = self._is_wrong(certifier)
             if done:
                 answered[look:] = 1.0
                 break
@@ -134,35 +107,28 @@ class FirstRunExperiment:
 
     def _run_pass(self, certifier: Certifier, panel: Floats, n: int) -> tuple[int, bool]:
         """Run a pass until the question is answered, looking at checkpoints where there are any."""
-        while certifier.next_checkpoint is not None:
-            rows, columns = self._rows(certifier), [int(item[1:]) for item in certifier.next_items]
-            n += len(rows) * len(columns)
-            certifier.update_part(panel[np.ix_(rows, columns)])
-            asked = self.ask(certifier)
-            if asked.is_answered:
+        while True:
+            rows = [int(model[1:]) for model in certifier.evidence.active]
+            columns, is_inside = certifier.next_items, certifier.next_checkpoint is not None
+            n += len(rows) * (len(columns) or panel.shape[1])
+            if is_inside:
+                certifier.update_part(panel[np.ix_(rows, [int(item[1:]) for item in columns])])
+            else:  # what is left of the first pass, or a whole later one
+                certifier.update(panel[rows])
+            needed = self.needed(certifier)
+            if needed is None:
                 return n, True
-            self._drop(certifier, asked.needed)
-        rows = self._rows(certifier)
-        # What is left of the first pass, or a whole later one.
-        n += len(rows) * (len(certifier.next_items) or panel.shape[1])
-        certifier.update(panel[rows])
-        asked = self.ask(certifier)
-        if not asked.is_answered:
-            self._drop(certifier, asked.needed)
-        return n, asked.is_answered
+            if needed.sum() >= 2:
+                certifier.stop([model for model in certifier.evidence.active if not needed[int(model[1:])]])
+            if not is_inside:
+                return n, False
 
-    def _rows(self, certifier: Certifier) -> list[int]:
-        return [int(model[1:]) for model in certifier.evidence.active]
-
-    def _drop(self, certifier: Certifier, needed: Mask) -> None:
-        if needed.sum() >= 2:
-            certifier.stop([model for model in certifier.evidence.active if not needed[int(model[1:])]])
-
-    def _is_wrong(self, certifier: Certifier, false: Mask, means: Floats) -> float:
+    def _is_wrong(self, certifier: Certifier) -> float:
         """Whether any edge that stands is false; in a gate, whether a bound is above its difference."""
+        means = self.chances.mean(axis=1)
         if self.question == "gate":
             return float((certifier.evidence.lower_bounds() > means[:, None] - means + 1e-12).any())
-        return float((certifier.edges() & false).any())
+        return float((certifier.edges() & (means[:, None] <= means + 1e-12)).any())
 
 
 def by_category(n_items: int) -> Floats:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import bdtr, betaincinv, stdtrit
 
-from bbedge.core.arrays import Floats, Ints, Mask
+from bbedge.core.arrays import Floats, Ints
 from bbedge.core.scores import Scores
 from bbedge.gate import Claim, Gate, Policy
+from bbedge.study.measures import so_far
 from bbedge.study.study import Record, RepetitionSeeds, Study, StudyColumn
 
 Verdicts = Ints
@@ -29,8 +30,7 @@ def chances(n_items: int, difference: float) -> Floats:
     old = betaincinv(_SHAPE, _SHAPE, (np.arange(n_items) + 0.5) / n_items)
     # A part of the right answers, or of the wrong ones, changes sides on every item, so that none leaves [0, 1].
     part = difference / (old.mean() if difference < 0.0 else 1.0 - old.mean())
-    new = old * (1.0 + part) if difference < 0.0 else old + part * (1.0 - old)
-    return np.stack([new, old])
+    return np.stack([old * (1.0 + part) if difference < 0.0 else old + part * (1.0 - old), old])
 
 
 def t_test(panels: Floats, margin: float, alpha: float) -> Verdicts:
@@ -80,9 +80,8 @@ RIVALS: dict[str, Callable[[Floats, float, float], Verdicts]] = {
 def looks_of_gate(panels: Floats, margin: float, alpha: float) -> Verdicts:
     """What our gate says at each look by itself."""
     scores = Scores.of(panels, models=("new", "old"), items=[f"q{i}" for i in range(panels.shape[2])])
-    claim = Claim(kind="not_worse_by", amount=margin)
-    policy = Policy(candidates=("new",), baseline="old", claims=(claim,), alpha=alpha)
-    gate = Gate(policy, scores)
+    claims = (Claim(kind="not_worse_by", amount=margin),)
+    gate = Gate(Policy(candidates=("new",), baseline="old", claims=claims, alpha=alpha), scores)
     for panel in panels:
         gate.update(panel)
     return np.array([_CODES[look.verdict] for look in gate.results()[0].looks])
@@ -101,21 +100,16 @@ def verdict_measures(shown: Verdicts, at_looks: Verdicts, *, distance: float) ->
     verdict that stands still counts as changed if a later look says the opposite.
     """
     passed, failed = at_looks == 1, at_looks == -1
-    wrong = (passed & (distance <= 0.0)) | (failed & (distance > 0.0))
     back = (failed & np.logical_or.accumulate(passed)) | (passed & np.logical_or.accumulate(failed))
     changed = np.zeros(len(shown), dtype=np.bool_)
     changed[1:] = (shown[:-1] != 0) & (shown[1:] != shown[:-1])
     return {
-        "wrong": _so_far(wrong),
-        "failed": _so_far(failed),
-        "reversed": _so_far(back),
-        "flipped": _so_far(changed | back),
+        "wrong": so_far((passed & (distance <= 0.0)) | (failed & (distance > 0.0))),
+        "failed": so_far(failed),
+        "reversed": so_far(back),
+        "flipped": so_far(changed | back),
         "passed": (shown == 1).astype(np.float64),
     }
-
-
-def _so_far(happened: Mask) -> Floats:
-    return np.logical_or.accumulate(happened).astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,14 +138,14 @@ class Pipelines:
         """Run one pipeline."""
         panels = self.panels(seeds.rng("panels"))
         ours = looks_of_gate(panels, self.margin, self.alpha)
-        said = {OURS: (standing(ours), ours), ALONE: (ours, ours)}
-        for name, rival in RIVALS.items():
-            verdicts = rival(panels, self.margin, self.alpha)
-            said[name] = (verdicts, verdicts)
+        said = {OURS: ours, ALONE: ours}
+        said |= {name: rival(panels, self.margin, self.alpha) for name, rival in RIVALS.items()}
         return {
             (name, metric): values
-            for name, (shown, at_looks) in said.items()
-            for metric, values in verdict_measures(shown, at_looks, distance=self.difference + self.margin).items()
+            for name, at_looks in said.items()
+            for metric, values in verdict_measures(
+                standing(at_looks) if name == OURS else at_looks, at_looks, distance=self.difference + self.margin
+            ).items()
         }
 
 
