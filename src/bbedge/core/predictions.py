@@ -63,9 +63,9 @@ class RunningMean(Predictor):
     a shift of ``tau / (2 r)`` for the pseudo-observation.
     """
 
-    def __init__(self, space: Space, shape: tuple[int, ...], tau: float) -> None:
+    def __init__(self, space: Space, shape: tuple[int, ...], design: Design) -> None:
         super().__init__(space, shape)
-        self._tau = tau
+        self._tau = design.tau
 
     @property
     def shift(self) -> float:
@@ -160,4 +160,4 @@ def predictor_for(design: Design, space: Space, *, batch: tuple[int, ...] = ()) 
     shape = (*batch, len(design.models), design.layout.count)
     if design.prediction == "two-way":
         return TwoWay(space, shape)
-    return RunningMean(space, shape, tau=design.tau)
+    return RunningMean(space, shape, design)

@@ -10,6 +10,8 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import get_args
 
@@ -21,7 +23,7 @@ from bbedge.core.eholm import log_threshold_of
 from bbedge.core.graph import Ranks
 from bbedge.core.paths import Bits, close, empty, packed, unpacked
 from bbedge.errors import DataError, DesignError, DomainError
-from bbedge.scale.folder import TiledLook, TiledProgress, TiledRun, locked, remove_unfinished
+from bbedge.scale.folder import TiledLook, TiledProgress, TiledRun, locked, out_of_step, remove_unfinished
 from bbedge.scale.tiles import (
     Panel,
     PanelLike,
@@ -90,7 +92,7 @@ class TiledLeaderboard:
     @property
     def looks(self) -> tuple[TiledLook, ...]:
         """The history of looks."""
-        return self._run.journal().looks
+        return self._run.progress().looks
 
     @property
     def replicates(self) -> int:
@@ -123,29 +125,24 @@ class TiledLeaderboard:
             raise DomainError(f"unknown backend {backend!r}; choose one of {', '.join(get_args(Backend))}")
         run = self._run
         with locked(run.folder / "lock"):
-            journal = run.journal()
-            scores = Panel(run, panel)
-            digest = scores.digest()
-            number = len(journal.looks) + 1
-            done = _already(journal, digest, replicate)
+            before, scores = run.progress(), Panel(run, panel)
+            digest, number = scores.digest(), len(before.looks) + 1
+            done = _already(before, digest, replicate)
             if done is not None:
                 return done
             with Crew(backend, workers=workers, address=address) as crew:
                 remove_unfinished(run.folder)
-                run.write(replace(journal, begun=digest))
+                run.write(replace(before, begun=digest))
                 for strip in range(run.n_strips):
                     add_strip(run, strip, scores, number)
                 look = self._look(crew, number, digest, progress)
-            run.write(TiledProgress(looks=(*journal.looks, look)))
+            run.write(TiledProgress(looks=(*before.looks, look)))
         return look
 
     def _look(self, crew: Crew, number: int, digest: str, progress: Callable[[int, int], None]) -> TiledLook:
         """Both passes over the tiles: the evidence first, and when all of it is known, the certificates."""
         run, alpha = self._run, self._run.design.certificate_alpha
-        tasks = [
-            TileTask(folder=run.folder, digest=run.digest, row=row, col=col, replicate=number)
-            for row, col in run.tiles()
-        ]
+        tasks = [TileTask(run.folder, run.digest, row, col, number) for row, col in run.tiles()]
 
         def collected(results: Iterator[tuple[float, float]], *, before: int) -> list[tuple[float, float]]:
             kept = []
@@ -157,9 +154,8 @@ class TiledLeaderboard:
         weak = collected(crew.map_unordered(add_replicate, tasks), before=0)
         # Added without error and rounded once, in whatever order the tiles came.
         deficits, directions = (math.fsum(part) for part in zip(*weak, strict=True))
-        threshold = float(
-            log_threshold_of(np.float64(deficits), alpha, directions=int(directions), terms=2 * run.tile + 1)
-        )
+        terms = 2 * run.tile + 1
+        threshold = float(log_threshold_of(np.float64(deficits), alpha, directions=int(directions), terms=terms))
         tasks = [replace(task, log_threshold=threshold) for task in tasks]
         certified = collected(crew.map_unordered(certify, tasks), before=len(tasks))
         current, edges = (int(sum(part)) for part in zip(*certified, strict=True))
@@ -173,13 +169,13 @@ class TiledLeaderboard:
 
     def _finished(self) -> int:
         """The number of replicates, if no update is under way."""
-        journal = self._run.journal()
-        if journal.begun is not None:
+        done = self._run.progress()
+        if done.begun is not None:
             raise DataError(
-                f"{shown_path(self._run.folder)}: replicate {len(journal.looks) + 1} is not complete; "
+                f"{shown_path(self._run.folder)}: replicate {len(done.looks) + 1} is not complete; "
                 "update with its panel again"
             )
-        return len(journal.looks)
+        return len(done.looks)
 
     def means(self) -> Floats:
         """Mean score of every model on the [0, 1] scale; NaN before the first replicate."""
@@ -208,7 +204,7 @@ class TiledLeaderboard:
         with one_thread():
             mixture, count = load_mixture(self._run, row, col, fresh=False)
             if count != done:
-                raise self._run.out_of_step(self._run.tile_file(row, col, "state"), count, done)
+                raise out_of_step(self._run.tile_file(row, col, "state"), count, done)
             bounds = mixture.lower_bounds(self.design.n_directions)
         if self.design.is_joint:  # where both hold, a certified direction exceeds tau
             bounds = np.where(read_first(self._run, row, col, done) > 0, np.maximum(bounds, self.design.tau), bounds)
@@ -236,16 +232,11 @@ class TiledLeaderboard:
         """A strip of rows is unpacked at a time: tiles need not end where a byte does."""
         run, n_models = self._run, len(self.design.models)
         bits = empty(n_models)
-        if self.replicates:
-            columns: dict[int, list[int]] = {}
-            for row, col in run.tiles():
-                columns.setdefault(row, []).append(col)
-            for row, cols in columns.items():
-                rows = run.strip(row)
-                strip = np.zeros((rows.stop - rows.start, n_models), dtype=np.bool_)
-                for col in cols:
-                    strip[:, run.strip(col)] = edges_of(row, col)
-                bits[rows] = packed(strip)
+        for row, tiles in groupby(run.tiles() if self.replicates else (), key=itemgetter(0)):
+            strip = np.zeros((len(self.design.models[run.strip(row)]), n_models), dtype=np.bool_)
+            for _, col in tiles:
+                strip[:, run.strip(col)] = edges_of(row, col)
+            bits[run.strip(row)] = packed(strip)
         return PackedGraph(bits)
 
     def rank_intervals(self) -> tuple[tuple[int, int], ...]:
@@ -253,22 +244,20 @@ class TiledLeaderboard:
         return self.graph().rank_intervals
 
 
-def _already(journal: TiledProgress, digest: str, replicate: int | None) -> TiledLook | None:
+def _already(before: TiledProgress, digest: str, replicate: int | None) -> TiledLook | None:
     """The look of a replicate that was added already, or nothing; what cannot be the next replicate is refused."""
-    done = len(journal.looks)
+    done = len(before.looks)
     if replicate is not None and not 1 <= replicate <= done + 1:
         raise DataError(f"replicate {replicate} cannot be added now; after {done} the next is {done + 1}")
     if replicate is not None and replicate <= done:
-        if journal.looks[replicate - 1].panel != digest:
+        if before.looks[replicate - 1].panel != digest:
             raise DataError(
                 f"replicate {replicate} was added with another panel; its certificates stand, so it cannot change"
             )
-        return journal.looks[replicate - 1]
-    if journal.begun is not None:
-        if journal.begun != digest:
-            raise DataError(f"replicate {done + 1} was begun with another panel; finish it with that panel first")
-        return None
-    if replicate is None and done and journal.looks[-1].panel == digest:
+        return before.looks[replicate - 1]
+    if before.begun not in (None, digest):
+        raise DataError(f"replicate {done + 1} was begun with another panel; finish it with that panel first")
+    if before.begun is None and replicate is None and done and before.looks[-1].panel == digest:
         raise DataError(
             f"this is the panel of replicate {done} again; if it is another run with the same scores, "
             f"pass replicate={done + 1}"
