@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 
 from bbedge.core.arrays import space_on, to_numpy
-from bbedge.core.closure import closure
 from bbedge.core.design import Design
 from bbedge.core.eholm import e_holm
 from bbedge.core.evidence import Evidence
 from bbedge.core.leaderboard import Certifier
+from bbedge.core.paths import closure
 from bbedge.records.values import EvidenceKind
 from bbedge.study.contenders import KINDS as KIND_OPTIONS
 from bbedge.study.experiments.comparison import four
-from bbedge.study.monte_carlo import repeated_on_device
+from bbedge.study.monte_carlo import RepetitionChunk, run_on_device
 from bbedge.study.study import RepetitionSeeds
 
 KINDS: tuple[EvidenceKind, ...] = ("hoeffding", "bernstein", "sharp", "betting")
@@ -155,25 +155,26 @@ def studies(device: str, repetitions: int = 500) -> None:
     contests = four(tuple(KIND_OPTIONS))
     for trial in ("first", "second"):
         start = time.perf_counter()
-        jobs = [
-            (
-                contest,
-                [RepetitionSeeds(seed=1, place=f"evidence/{contest.name}", repetition=r) for r in range(repetitions)],
+        chunks = [
+            RepetitionChunk(
+                setting=contest,
+                place=place,
+                seeds=(RepetitionSeeds(seed=1, place=f"evidence/{contest.name}", repetition=repetition),),
             )
-            for contest in contests
+            for place, contest in enumerate(contests)
+            for repetition in range(repetitions)
         ]
-        found = [list(each) for each in repeated_on_device(jobs, device)]
-        records = dict(zip((contest.name for contest in contests), found, strict=True))
+        found = {(chunk.place, chunk.seeds[0].repetition): sums for chunk, sums in run_on_device(chunks, device)}
         print(
             f"{len(KIND_OPTIONS)} kinds x {len(contests)} settings x {repetitions} repetitions x 100 looks, {trial}: "
             f"{time.perf_counter() - start:.2f} s"
         )
     same = True
-    for contest in contests:
+    for place, contest in enumerate(contests):
         for repetition in (0, 1):
             alone = contest.repeat(RepetitionSeeds(seed=1, place=f"evidence/{contest.name}", repetition=repetition))
-            together = records[contest.name][repetition]
-            same = same and all(np.array_equal(alone[key], together[key]) for key in alone)
+            together = found[place, repetition]
+            same = same and all(np.array_equal(alone[key], together[key][1]) for key in alone)
     print(f"two repetitions of each setting equal those of the CPU: {same}")
 
 

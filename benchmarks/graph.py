@@ -124,7 +124,7 @@ def graph_cost(models: int, *, certified: float = 0.8) -> GraphCost:
         graph = Graph(edges)
         for name, part in PARTS.items():
             seconds[name] = min(seconds[name], timed(lambda part=part, graph=graph: part(graph))[0])
-    return GraphCost(models=models, certified=graph.n_resolved / graph.ranks.n_pairs, seconds=seconds)
+    return GraphCost(models=models, certified=graph.n_resolved / graph.n_pairs, seconds=seconds)
 
 
 def product_seconds(models: int) -> float:

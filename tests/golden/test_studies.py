@@ -9,18 +9,18 @@ from bbedge.display.study import Made, study_page
 from bbedge.study.contenders import DIRECT, PILOT, TWO_WAY, WHOLE_ALPHA, WHOLE_ALPHA_TWO_WAY, X_ONE_BLOCK
 from bbedge.study.experiments import STUDIES
 from bbedge.study.experiments.comparison import NAMES, UNEVEN
-from bbedge.study.results import Results
-from bbedge.study.study import Column
+from bbedge.study.results import StudyResults
+from bbedge.study.study import StudyColumn
 
 OF_X = ("BB-EDGE-X", DIRECT, WHOLE_ALPHA, TWO_WAY, WHOLE_ALPHA_TWO_WAY, X_ONE_BLOCK)
 FOLDER = Path(__file__).parents[2] / "studies"
 
 
-def committed(name: str) -> tuple[Results, Made]:
+def committed(name: str) -> tuple[StudyResults, Made]:
     content = json.loads((FOLDER / name / "run.json").read_text(encoding="utf-8"))
     made = Made(**(content | {"data": tuple(content["data"])}))
     text = (FOLDER / name / "results.csv").read_text(encoding="utf-8")
-    return Results.from_csv(text, repetitions=made.repetitions), made
+    return StudyResults.from_csv(text, repetitions=made.repetitions), made
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -42,14 +42,14 @@ def test_methods_with_a_guarantee_keep_it_everywhere():
         results, _ = committed(name)
         for setting in results.settings():
             for method in guaranteed:
-                row = results.cell(setting, method, Column(metric="fwer"))
+                row = results.cell(setting, method, StudyColumn(metric="fwer"))
                 if row is not None and (name, setting, method) != ("one-block", "runs that share something", "BB-EDGE"):
                     assert row.value <= 0.05, (name, setting, method)
 
 
 def test_ninety_percent_power_comes_at_the_published_replicate():
     results, _ = committed("power")
-    row = results.cell(UNEVEN, "BB-EDGE", Column(metric="power", reaches=0.9))
+    row = results.cell(UNEVEN, "BB-EDGE", StudyColumn(metric="power", reaches=0.9))
     assert abs(row.value - 56) <= 2
 
 
@@ -64,7 +64,7 @@ def test_ninety_percent_power_comes_at_the_published_replicate():
 def test_the_fitted_setting_certifies_the_top_4_when_it_should(method, expected, within):
     results, _ = committed("top-4")
     for name, mean, allowed in zip(NAMES, expected, within, strict=True):
-        row = results.cell(f"fitted: {name}", method, Column(metric="cr"))
+        row = results.cell(f"fitted: {name}", method, StudyColumn(metric="cr"))
         assert abs(row.value - mean) <= allowed, (name, row.value)
 
 
@@ -86,9 +86,9 @@ def test_the_stated_setting_agrees_with_an_independent_implementation(method):
     results, made = committed("top-4")
     for name, (fwer, cr) in zip(NAMES, INDEPENDENT[method], strict=True):
         n = REPETITIONS.get(method, 60)
-        rate = results.cell(f"stated: {name}", method, Column(metric="fwer"))
+        rate = results.cell(f"stated: {name}", method, StudyColumn(metric="fwer"))
         scale = (rate.value * (1 - rate.value) * (1 / n + 1 / made.repetitions)) ** 0.5
         assert abs(rate.value - fwer) <= 3.5 * scale + 1 / n, (name, rate.value, fwer)
-        row = results.cell(f"stated: {name}", method, Column(metric="cr"))
+        row = results.cell(f"stated: {name}", method, StudyColumn(metric="cr"))
         scale = row.deviation * (1 / n + 1 / made.repetitions) ** 0.5
         assert abs(row.value - cr) <= 3.5 * scale + 0.05, (name, row.value, cr)

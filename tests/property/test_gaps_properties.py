@@ -167,7 +167,7 @@ def test_the_leaderboard_counts_gaps_and_says_what_they_may_cost():
     found = certify(scores)
     assert found.gaps.of_models == (135, 0)
     assert found.gaps.cells == 135
-    assert (found.graph.ranks.n_resolved, found.gaps.resolved_if_means) == (0, 1)
+    assert (found.graph.n_resolved, found.gaps.resolved_if_means) == (0, 1)
 
 
 def test_a_stopped_model_needs_no_later_scores():

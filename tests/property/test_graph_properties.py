@@ -10,8 +10,9 @@ from scipy.sparse.csgraph import connected_components
 
 import oracle
 from bbedge.core import graph as module
-from bbedge.core.closure import closure
+from bbedge.core import paths
 from bbedge.core.graph import Graph, Ranks
+from bbedge.core.paths import closure
 from bbedge.errors import DomainError
 from plain_graph import PlainGraph
 
@@ -261,8 +262,8 @@ def test_both_ways_to_longest_paths_agree(size):
         order = np.argsort(-heights, kind="stable")
         window = np.ix_(order, order)
         inside = graph.reduction[window]
-        assert np.array_equal(module._by_child(inside, np.int16), lengths[window]), kind
-        assert np.array_equal(module._by_level(inside, heights[order], np.int16), lengths[window]), kind
+        assert np.array_equal(paths._by_child(inside), lengths[window]), kind
+        assert np.array_equal(paths._by_level(inside, heights[order]), lengths[window]), kind
 
 
 def test_undecided_pairs_are_found_strip_by_strip(monkeypatch):

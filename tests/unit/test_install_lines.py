@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from bbedge.backends import Crew
 from bbedge.errors import BbedgeError, BoardError
 from bbedge.ledger.store import Store
+from bbedge.workers import Crew
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

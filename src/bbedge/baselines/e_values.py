@@ -13,22 +13,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 from msgspec import UNSET, structs
-from numpy.typing import NDArray
 from scipy.special import betaincc, gammaln, log_ndtr, logit
 
-from bbedge.core.arrays import to_numpy
+from bbedge.core.arrays import Floats, Ints, Mask, to_numpy
 from bbedge.core.design import Design
 from bbedge.core.eholm import Procedure, e_holm
 from bbedge.core.evidence import Evidence
 from bbedge.core.penalties import bernstein_psi
 from bbedge.core.stakes import CENTRED_MAX, paper_stakes
 from bbedge.records.values import EvidenceKind
-
-Array = NDArray[np.float64]
-Edges = NDArray[np.bool_]
 
 _SLACK = 1e-6  # far above rounding: a look too many costs nothing, a look too few would be wrong
 _BELOW, _ABOVE = -3.5, 6.0  # standard deviations between which the normal tail is used
@@ -39,7 +36,7 @@ _DRAWS = 200
 _EDGE = 1e-6  # keeps the logit of a preference of 0 or 1 finite
 
 
-def edges_at_looks(design: Design, panels: Array, *, device: str | None = None) -> Edges:
+def edges_at_looks(design: Design, panels: Floats, *, device: str | None = None) -> Mask:
     """The edges of a design at every look; of a method with memory, all edges so far.
 
     ``panels`` are replicates x models x items, or replicates x repetitions x models x items: then independent
@@ -68,57 +65,44 @@ def _with(design: Design, kind: EvidenceKind) -> Design:
     )
 
 
-def _extended(design: Design) -> Design:
-    return Design.make(
-        design.models,
-        design.items,
-        blocks=design.blocks,
-        alpha=design.alpha,
-        tau=design.tau,
-        method="bb-edge-x",
-        prediction=design.prediction,
-        candidate=design.family.candidate or None,
-        newcomer=design.family.newcomer,
-        score_range=design.score_range,
-    )
+def remade(design: Design, **options: Any) -> Design:  # noqa: ANN401 - handed on to Design.make, which is typed
+    """A design for the same models, items and blocks, level, margin and directions; other options as given."""
+    kept = {name: getattr(design, name) for name in ("blocks", "alpha", "tau", "prediction", "score_range")}
+    family = {"candidate": design.family.candidate or None, "newcomer": design.family.newcomer}
+    return Design.make(design.models, design.items, **{**kept, **family, **options})
 
 
 VARIANTS: dict[str, Callable[[Design], Design]] = {
     "BB-EDGE": lambda design: _with(design, "bernstein"),
     "BB-EDGE-sharp": lambda design: _with(design, "sharp"),
     "BB-EDGE-betting": lambda design: _with(design, "betting"),
-    "BB-EDGE-X": _extended,
+    "BB-EDGE-X": remade,
     "BFH-e-Holm": lambda design: _with(design, "hoeffding"),
     "CR-EDGE": lambda design: structs.replace(_with(design, "bernstein"), blocks=("one",) * len(design.items)),
 }
 """The methods here by name: each is the evidence of a design made from the one it is given."""
 
 
-def run_by_name(name: str) -> Callable[[Design, Array, np.random.Generator], Edges]:
-    """One of these methods, as a function of design, panels and randomness, of which it needs none."""
-
-    def run(design: Design, panels: Array, rng: np.random.Generator) -> Edges:
-        return edges_at_looks(VARIANTS[name](design), panels)
-
-    return run
+def variant_edges(name: str, design: Design, panels: Floats, rng: np.random.Generator) -> Mask:
+    """The edges of one of these methods, which need no randomness."""
+    return edges_at_looks(VARIANTS[name](design), panels)
 
 
-def plug_in_edges(design: Design, panels: Array, rng: np.random.Generator) -> Edges:
+def plug_in_edges(design: Design, panels: Floats, rng: np.random.Generator) -> Mask:
     """BB-EDGE-PI: stakes ``min(0.95, 0.5 max(0, mu - mu0) / V)`` from regularised estimates of mean and variance.
 
     **Repeated looks:** valid, since the stake of a replicate depends on earlier ones only.
     """
     layout, mu0 = design.layout, design.mu0
-    count = np.arange(1, len(panels) + 1, dtype=np.float64)
+    count = np.arange(1, len(panels) + 1, dtype=np.float64)[:, None, None]
     means = np.stack([layout.means(panel) for panel in panels])
-    earlier = np.cumsum(means, axis=0) - means
-    residuals = means - earlier / count[:, None, None]
-    shift = design.tau / (2.0 * count)
-    squares = [_pair_squares(residuals[:, :, layout.sizes == size], shift) for size in np.unique(layout.sizes)]
+    residuals = means - (np.cumsum(means, axis=0) - means) / count
+    shift, sizes = design.tau / (2.0 * count), np.unique(layout.sizes)
+    squares = [_pair_squares(residuals[:, :, layout.sizes == size], shift) for size in sizes]
     # Y = (difference + 1) / 2 per block.
     sums = means.sum(axis=2)
     y_sum = (sums[:, :, None] - sums[:, None, :] + layout.count) / 2.0
-    seen = layout.count * (count - 1.0)[:, None, None]
+    seen = layout.count * (count - 1.0)
     mean = (mu0 + np.cumsum(y_sum, axis=0) - y_sum) / (1.0 + seen)
     all_squares = np.sum(squares, axis=0)
     variance = (0.25 + np.cumsum(all_squares, axis=0) - all_squares) / (1.0 + seen)
@@ -126,26 +110,23 @@ def plug_in_edges(design: Design, panels: Array, rng: np.random.Generator) -> Ed
     weighted = panels.mean(axis=2)
     advantage = (weighted[:, :, None] - weighted[:, None, :] - design.tau) / 2.0
     gain = stake * (len(design.items) / layout.largest) * advantage
-    for size, square in zip(np.unique(layout.sizes), squares, strict=True):
+    for size, square in zip(sizes, squares, strict=True):
         gain -= bernstein_psi(stake * (size / layout.largest)) * square
-    log_e = np.where(design.tested, np.cumsum(gain, axis=0), np.nan)
-    return np.array([e_holm(look, alpha=design.alpha) for look in log_e])
+    return to_numpy(e_holm(np.where(design.tested, np.cumsum(gain, axis=0), np.nan), alpha=design.alpha, batch=1))
 
 
-def _pair_squares(residuals: Array, shift: Array) -> Array:
+def _pair_squares(residuals: Floats, shift: Floats) -> Floats:
     """``sum_m x^2`` of every direction in every replicate, ``x = (res_a - res_b) / 2 - shift``."""
     half = (residuals - residuals.mean(axis=1, keepdims=True)) / 2.0
     gram = half @ half.transpose(0, 2, 1)
     own = np.diagonal(gram, axis1=1, axis2=2)
     totals = half.sum(axis=2)
-    shift = shift[:, None, None]
     squares = own[:, :, None] + own[:, None, :] - 2.0 * gram
     squares += -2.0 * shift * (totals[:, :, None] - totals[:, None, :]) + residuals.shape[2] * shift**2
-    result: Array = np.maximum(squares, 0.0)
-    return result
+    return np.asarray(np.maximum(squares, 0.0))
 
 
-def serpant_edges(design: Design, panels: Array, rng: np.random.Generator) -> Edges:
+def serpant_edges(design: Design, panels: Floats, rng: np.random.Generator) -> Mask:
     """SERPANT: e-processes on a stream of binary preferences, looked at after every item.
 
     What was once rejected stays rejected; the edges are reported after every replicate. **Assumes:** items that are
@@ -176,32 +157,31 @@ def serpant_edges(design: Design, panels: Array, rng: np.random.Generator) -> Ed
     return found
 
 
-def serpant_r_edges(design: Design, panels: Array, rng: np.random.Generator) -> Edges:
+def serpant_r_edges(design: Design, panels: Floats, rng: np.random.Generator) -> Mask:
     """SERPANT-R: the same e-values, looked at after complete replicates only. **Repeated looks:** as SERPANT."""
     n_looks, _, n_items = panels.shape
     items = np.arange(1, n_looks + 1) * n_items
     log_e = np.full((n_looks, *design.tested.shape), np.nan)
     log_e[:, design.tested] = log_evidence(_wins(design, panels, rng)[items - 1], items[:, None], design.mu0)
-    return np.array([e_holm(look, alpha=design.alpha) for look in log_e])
+    return to_numpy(e_holm(log_e, alpha=design.alpha, batch=1))
 
 
-def _wins(design: Design, panels: Array, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Wins of each tested direction after every item, in replicate by item order; ties go by a fair coin."""
+def _wins(design: Design, panels: Floats, rng: np.random.Generator) -> Ints:
+    """Wins of each tested direction after every item, in replicate by item order."""
     stream = panels.transpose(0, 2, 1).reshape(-1, panels.shape[1])
     first, second = np.triu_indices(panels.shape[1], k=1)
     ahead, behind = stream[:, first], stream[:, second]
-    coin = rng.random(ahead.shape) < 0.5
-    pairs = np.cumsum(np.where(ahead == behind, coin, ahead > behind), axis=0, dtype=np.int64)
+    won = np.where(ahead == behind, rng.random(ahead.shape) < 0.5, ahead > behind)  # ties go by a fair coin
+    pairs = np.cumsum(won, axis=0, dtype=np.int64)
     column = np.zeros(design.tested.shape, dtype=np.int64)
     column[first, second] = column[second, first] = np.arange(len(first))
     better, worse = np.nonzero(design.tested)
     wins = pairs[:, column[better, worse]]
-    items = np.arange(1, len(wins) + 1)
-    return np.where(better < worse, wins, items[:, None] - wins)
+    return np.where(better < worse, wins, np.arange(1, len(wins) + 1)[:, None] - wins)
 
 
 @cache
-def fewest_wins(n_items: int, mu0: float, log_bar: float) -> NDArray[np.int64]:
+def fewest_wins(n_items: int, mu0: float, log_bar: float) -> Ints:
     """The fewest wins in 1, 2, ... items whose evidence reaches a threshold; one more than the items if none do."""
     items = np.arange(1, n_items + 1)
     # Evidence grows with the wins from the null's share of them on; below it, it is at most 1.
@@ -215,7 +195,7 @@ def fewest_wins(n_items: int, mu0: float, log_bar: float) -> NDArray[np.int64]:
     return high
 
 
-def log_evidence(wins: NDArray[np.int64], items: NDArray[np.int64], mu0: float) -> Array:
+def log_evidence(wins: Ints, items: Ints, mu0: float) -> Floats:
     """Uniform mixture over win rates in ``(mu0, 1)`` against ``mu0``, for k wins in n items.
 
     ``log E = log B(k+1, n-k+1) + log P(Beta(k+1, n-k+1) > mu0) - log(1 - mu0) - k log mu0 - (n-k) log(1 - mu0)``
@@ -237,7 +217,7 @@ def log_evidence(wins: NDArray[np.int64], items: NDArray[np.int64], mu0: float) 
     return log_e
 
 
-def _log_tail(k: Array, n: Array, deviations: Array, mu0: float) -> Array:
+def _log_tail(k: Floats, n: Floats, deviations: Floats, mu0: float) -> Floats:
     """``log P(Beta(k+1, n-k+1) > mu0) = log P(Binomial(n+1, mu0) <= k)``; 0 where it is 1 to nine digits."""
     tail = np.zeros(k.shape)
     few = n <= _EXACT_UP_TO
@@ -248,22 +228,22 @@ def _log_tail(k: Array, n: Array, deviations: Array, mu0: float) -> Array:
     return tail
 
 
-def cbtl_edges(design: Design, panels: Array, rng: np.random.Generator) -> Edges:
+def cbtl_edges(design: Design, panels: Floats, rng: np.random.Generator) -> Mask:
     """CBTL: ``a -> b`` if the lowest smoothed log-odds gap exceeds ``log((1 + tau) / (1 - tau))`` by the quantile.
 
     The quantile comes from a multiplier bootstrap per direction. **Assumes:** preferences that vary smoothly with the
     item's place in the benchmark; a claim is made only if one model is ahead everywhere. **Repeated looks:** not
     covered, and neither is multiplicity.
     """
-    n_looks, n_models, _ = panels.shape
-    smooth = smoothed(panels)  # replicates x models x grid: models are smoothed, pairs are differences
     bar = math.log((1.0 + design.tau) / (1.0 - design.tau))
-    draws = rng.standard_normal((n_looks, _DRAWS))
+    draws = rng.standard_normal((len(panels), _DRAWS))
+    smooth = smoothed(panels)  # replicates x models x grid: models are smoothed, pairs are differences
     total = np.zeros(smooth.shape[1:])
     weighted = np.zeros((*smooth.shape[1:], _DRAWS))  # draws last: the supremum over the grid then runs over whole rows
     weight = np.zeros(_DRAWS)
-    found = np.zeros((n_looks, n_models, n_models), dtype=np.bool_)
-    for look in range(n_looks):
+    found = np.zeros((len(panels), *design.tested.shape), dtype=np.bool_)
+    rank = math.ceil((1.0 - design.alpha) * _DRAWS) - 1  # of the upper empirical quantile over draws
+    for look in range(len(panels)):
         total += smooth[look]
         weighted += smooth[look][:, :, None] * draws[look]
         weight += draws[look]
@@ -277,24 +257,13 @@ def cbtl_edges(design: Design, panels: Array, rng: np.random.Generator) -> Edges
         wobble -= noise[b]
         # The delta method: a preference moves its log-odds by 1 / (p (1 - p)); a difference moves it by half of that.
         wobble *= (0.5 / (preference[a, b] * (1.0 - preference[a, b])))[:, :, None]
-        quantile = np.maximum(0.0, _quantile(wobble.max(axis=1), 1.0 - design.alpha))
+        quantile = np.maximum(0.0, np.partition(wobble.max(axis=1), rank, axis=1)[:, rank])
         found[look, a, b] = low[a, b] - quantile > bar
     return found
 
 
-def smoothed(panels: Array) -> Array:
+def smoothed(panels: Floats) -> Floats:
     """Kernel-smoothed scores of every model over the places of the items, at the grid."""
-    n_items = panels.shape[2]
-    place = (np.arange(n_items) + 0.5) / n_items
-    grid = np.linspace(0.0, 1.0, _GRID)
-    kernel = np.exp(-0.5 * ((grid[:, None] - place) / _BANDWIDTH) ** 2)
-    weights: Array = kernel / kernel.sum(axis=1, keepdims=True)
-    smooth: Array = panels @ weights.T
-    return smooth
-
-
-def _quantile(values: Array, level: float) -> Array:
-    """The upper empirical quantile over draws, by selection."""
-    rank = math.ceil(level * values.shape[1]) - 1
-    quantile: Array = np.partition(values, rank, axis=1)[:, rank]
-    return quantile
+    places = (np.arange(panels.shape[2]) + 0.5) / panels.shape[2]
+    kernel = np.exp(-0.5 * ((np.linspace(0.0, 1.0, _GRID)[:, None] - places) / _BANDWIDTH) ** 2)
+    return np.asarray(panels @ (kernel / kernel.sum(axis=1, keepdims=True)).T)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -11,17 +12,17 @@ from numpy.typing import NDArray
 
 from bbedge.baselines import e_values, means
 from bbedge.citation import PAPER, SOFTWARE, Reference
+from bbedge.core.arrays import Floats
 from bbedge.core.design import Design
 from bbedge.errors import DomainError
 
-Array = NDArray[np.float64]
 Validity = Literal["all looks", "one look", "none"]
 """Where the error is controlled: over all looks, at a single look fixed beforehand, or nowhere."""
 Target = Literal["these items", "items like these"]
 """What a claim is about: further runs of the items at hand, or other items of the same kind."""
 Need = Literal["2 runs", "2 blocks", "2 runs or 2 blocks", "blocks of one size"]
 """What a method cannot do without."""
-Run = Callable[[Design, Array, np.random.Generator], NDArray[np.generic]]
+Run = Callable[[Design, Floats, np.random.Generator], NDArray[np.generic]]
 """Design, panels, and randomness to use where a method needs any."""
 
 
@@ -163,14 +164,12 @@ class NotApplicable:
         return f"needs {self.need}" if self.need == "blocks of one size" else f"needs at least {self.need}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Method:
     """A way of making claims."""
 
     name: str
     """What it is called."""
-    claims: Literal["edges", "ranks"]
-    """What it returns at every look."""
     validity: Validity
     """Where its error is controlled, if what it assumes is true."""
     assumes: str
@@ -179,6 +178,8 @@ class Method:
     """The method itself. It claims nothing at looks that are too early for it."""
     needs: tuple[Need, ...] = ()
     """What the last look must have for it to be more than a form."""
+    claims: Literal["edges", "ranks"] = "edges"
+    """What it returns at every look."""
     target: Target = "these items"
     """What its claims are about."""
 
@@ -187,83 +188,62 @@ class Method:
         """Where it is described."""
         return REFERENCES[self.name]
 
-    def apply(self, design: Design, panels: Array, rng: np.random.Generator) -> NDArray[np.generic] | NotApplicable:
+    def apply(self, design: Design, panels: Floats, rng: np.random.Generator) -> NDArray[np.generic] | NotApplicable:
         """What it claims at every look, or why it cannot be used on these scores."""
-        for need in self.needs:
-            if not _has(need, design, runs=len(panels)):
-                return NotApplicable(need=need)
-        return self.run(design, panels, rng)
-
-
-def _has(need: Need, design: Design, *, runs: int) -> bool:
-    layout = design.layout
-    match need:
-        case "2 runs":
-            return runs >= 2
-        case "2 blocks":
-            return layout.count >= 2
-        case "2 runs or 2 blocks":
-            return runs * layout.count >= 2
-        case "blocks of one size":
-            return len(set(layout.sizes.tolist())) == 1
-
-
-def _method(
-    name: str,
-    validity: Validity,
-    assumes: str,
-    run: Run,
-    *needs: Need,
-    claims: Literal["edges", "ranks"] = "edges",
-    target: Target = "these items",
-) -> Method:
-    return Method(name=name, claims=claims, validity=validity, assumes=assumes, run=run, needs=needs, target=target)
+        runs, layout = len(panels), design.layout
+        has: dict[Need, bool] = {
+            "2 runs": runs >= 2,
+            "2 blocks": layout.count >= 2,
+            "2 runs or 2 blocks": runs * layout.count >= 2,
+            "blocks of one size": len(set(layout.sizes.tolist())) == 1,
+        }
+        missing = next((need for need in self.needs if not has[need]), None)
+        return self.run(design, panels, rng) if missing is None else NotApplicable(need=missing)
 
 
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
         *(
-            _method(
+            Method(
                 name,
                 "all looks",
                 "independent replicates" if name == "CR-EDGE" else _BLOCKS,
-                e_values.run_by_name(name),
+                partial(e_values.variant_edges, name),
             )
             for name in e_values.VARIANTS
         ),
-        _method("BB-EDGE-PI", "all looks", _BLOCKS, e_values.plug_in_edges),
-        _method("AsympCS-Bonf", "none", _LIMIT, means.asymp_cs_edges, "2 runs"),
-        _method(
+        Method("BB-EDGE-PI", "all looks", _BLOCKS, e_values.plug_in_edges),
+        Method("AsympCS-Bonf", "none", _LIMIT, means.asymp_cs_edges, ("2 runs",)),
+        Method(
             "BEB-Holm",
             "one look",
             _BLOCKS + " of one size",
             means.beb_holm_edges,
-            "blocks of one size",
-            "2 runs or 2 blocks",
+            ("blocks of one size", "2 runs or 2 blocks"),
         ),
-        _method("t-Holm", "one look", _NORMAL, means.t_holm_edges, "2 runs"),
-        _method(
+        Method("t-Holm", "one look", _NORMAL, means.t_holm_edges, ("2 runs",)),
+        Method(
             "Item-t-Holm",
             "one look",
             "blocks that are a random sample of many like them",
             means.item_t_holm_edges,
-            "2 blocks",
+            ("2 blocks",),
             target="items like these",
         ),
-        _method("SERPANT", "none", _STREAM, e_values.serpant_edges),
-        _method("SERPANT-R", "none", _STREAM, e_values.serpant_r_edges),
+        Method("SERPANT", "none", _STREAM, e_values.serpant_edges),
+        Method("SERPANT-R", "none", _STREAM, e_values.serpant_r_edges),
         # With one run its bootstrap over runs has no spread, and it would claim whatever was observed.
-        _method(
+        Method(
             "CBTL",
             "none",
             "preferences smooth in the order of items; one pair at a time",
             e_values.cbtl_edges,
-            "2 runs",
+            ("2 runs",),
         ),
-        _method("EMR", "none", "that means are exact", means.emr_edges),
-        _method("TLRCI", "one look", _NORMAL, means.tlrci_ranks, "2 runs", claims="ranks"),
-        _method("MB-Rank", "one look", _LIMIT, means.mb_rank_ranks, "2 runs", claims="ranks"),
+        Method("EMR", "none", "that means are exact", means.emr_edges),
+        Method("TLRCI", "one look", _NORMAL, means.tlrci_ranks, ("2 runs",), claims="ranks"),
+        Method("MB-Rank", "one look", _LIMIT, means.mb_rank_ranks, ("2 runs",), claims="ranks"),
     )
 }
 """All methods by name."""

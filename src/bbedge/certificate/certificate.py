@@ -126,7 +126,7 @@ class Certificate:
                     f"{parts.source}: a certificate of {len(parts.names):,} models does not list the edges of the last "
                     "look; show all looks, or the last look when the certificate is made"
                 )
-            ranks, table = found.current.ranks, table and replace(table, graph=found.current)
+            ranks, table = found.current, table and replace(table, graph=found.current)
         # By best possible rank: models of one tier stay together, because those of the tiers before are all better.
         order = tuple(np.argsort(ranks.n_better, kind="stable").tolist())
         names = tuple(parts.names[i] for i in order)

@@ -183,7 +183,7 @@ def _conclusions(
         current_edges=current,
         unresolved=named_pairs(pairs.names, graph.unresolved_pairs) if whole else None,
         top_k=top_sets(pairs.names, graph) if whole else None,
-        counts=counts(graph.ranks, graph.n_edges, pairs.current.n_edges),
+        counts=counts(graph, graph.n_edges, pairs.current.n_edges),
         certified_k=graph.cuts,
         looks=tuple(
             records.LookRecord(replicate=look.replicate, edges=look.edges, resolved_pairs=look.resolved_pairs)
@@ -289,7 +289,7 @@ def _design(design: Design, identity: str) -> DesignRecord:
 
 def _models(leaderboard: Leaderboard, order: Sequence[int]) -> tuple[records.Model, ...]:
     low, high = leaderboard.design.score_range
-    places = standing(leaderboard.graph.ranks)
+    places = standing(leaderboard.graph)
     # That of a part of the items is not the mean of the benchmark.
     seen = leaderboard.means.tolist() if leaderboard.replicates else [math.nan] * len(leaderboard.means)
     means = [None if mean != mean else low + mean * (high - low) for mean in seen]

@@ -160,7 +160,7 @@ class Parts:
         from them.
         """
         document = self.document
-        ranks = self.ranks if self.pairs is None else self.pairs.graph.ranks
+        ranks = self.ranks if self.pairs is None else self.pairs.graph
         last = document.looks[-1].edges if document.looks else document.counts.edges
         edges = last if self.pairs is None else self.pairs.graph.n_edges
         current = document.counts.current_edges if self.pairs is None else self.pairs.current.n_edges

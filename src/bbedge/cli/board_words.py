@@ -224,7 +224,7 @@ def news(added: Added, before: Leaderboard, now: Leaderboard) -> Iterator[str]:
         yield f"  and {len(added.edges) - _MOST_EDGES:,} more new certificates; bbedge board export lists all"
     graph = now.graph
     gained = graph.n_resolved - before.graph.n_resolved
-    yield f"{graph.n_resolved:,} of {graph.ranks.n_pairs:,} pairs certified ({gained:+,})."
+    yield f"{graph.n_resolved:,} of {graph.n_pairs:,} pairs certified ({gained:+,})."
     if not now.is_contradicted:
         yield from _news_of_ranks(now, before, names)
     yield from _news_of_views(added, now, before)
@@ -269,7 +269,7 @@ def _lines_of_views(added: Added, now: Leaderboard, before: Leaderboard) -> Iter
         gained = graph.n_resolved - earlier.get(name, 0)
         if edges or gained:
             yield (
-                f"{shown(name)}: {graph.n_resolved:,} of {graph.ranks.n_pairs:,} pairs certified ({gained:+,})"
+                f"{shown(name)}: {graph.n_resolved:,} of {graph.n_pairs:,} pairs certified ({gained:+,})"
                 + (f"; new: {_first(edges, 8)}" if edges else "")
             )
 

@@ -14,11 +14,11 @@ from bbedge.cli.output import output
 from bbedge.errors import DataError, DomainError, FormatError
 from bbedge.files import write_whole
 from bbedge.text import shown_path
+from bbedge.workers import Crew
 
 if TYPE_CHECKING:
-    from bbedge.backends import Backend
     from bbedge.display.study import Made
-    from bbedge.study.results import Results
+    from bbedge.study.results import StudyResults
     from bbedge.study.study import Study
 
 app = typer.Typer(
@@ -109,9 +109,7 @@ def run(
             found,
             repetitions=repetitions,
             seed=seed,
-            workers=workers,
-            backend="ray" if backend == "ray" else "joblib",
-            address=address,
+            crew=Crew("ray" if backend == "ray" else "joblib", workers=workers, address=address),
             device=device,
             data=tuple(file.name for file in data or []) if study.needs_data else (),
             out=out,
@@ -131,16 +129,16 @@ def show(
     show_study(output(), study, setting_tables(study, results), made=made.sentence())
 
 
-def read_results(folder: Path) -> tuple[Study, Results]:
+def read_results(folder: Path) -> tuple[Study, StudyResults]:
     """The results in a folder that carries the name of a study."""
     from bbedge.study.experiments import study as find
-    from bbedge.study.results import Results
+    from bbedge.study.results import StudyResults
 
     study = find(folder.resolve().name)
     made = _made(folder, study)
     file = folder / "results.csv"
     try:
-        return study, Results.from_csv(file.read_text(encoding="utf-8"), repetitions=made.repetitions)
+        return study, StudyResults.from_csv(file.read_text(encoding="utf-8"), repetitions=made.repetitions)
     except OSError as error:
         raise DataError(f"{shown_path(file)}: cannot be read ({error.strerror}); run the study again") from error
     except FormatError as error:
@@ -159,9 +157,7 @@ def _run_one(
     *,
     repetitions: int,
     seed: int,
-    workers: int | None,
-    backend: Backend,
-    address: str | None,
+    crew: Crew,
     device: str | None,
     data: tuple[str, ...],
     out: Path,
@@ -197,9 +193,7 @@ def _run_one(
             repetitions=repetitions,
             seed=seed,
             keep=out / _CHUNKS,
-            backend=backend,
-            workers=workers,
-            address=address,
+            crew=crew,
             device=device,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
@@ -209,7 +203,7 @@ def _run_one(
     output().print(f"\nWritten to {shown_path(out / study.name)}", highlight=False)
 
 
-def _write(study: Study, results: Results, made: Made, out: Path) -> None:
+def _write(study: Study, results: StudyResults, made: Made, out: Path) -> None:
     """Write the table, the figure, the page and the record of the run; last, the list of studies."""
     from bbedge.display.plotting import save_figure
     from bbedge.display.study import index_page, study_page

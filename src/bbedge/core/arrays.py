@@ -35,7 +35,14 @@ from bbedge.text import quoted
 Array = Any
 """An array of NumPy, PyTorch or CuPy. The libraries share no type; the docstrings say the shape."""
 
-Places = slice | NDArray[np.intp]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+Rows = NDArray[np.intp]
+State = dict[str, np.ndarray]
+"""What was accumulated, as named arrays."""
+
+Places = slice | Rows
 """Some places of an axis, such as some of the blocks."""
 
 UNIT = 2.0**-53
@@ -181,7 +188,7 @@ def write_archive(stream: IO[bytes], arrays: Iterable[tuple[str, NDArray[Any]]])
                 write_array(entry, array, allow_pickle=False)
 
 
-def load_arrays(state: bytes) -> dict[str, np.ndarray]:
+def load_arrays(state: bytes) -> State:
     """The arrays of a saved state, or an error that says that it is damaged."""
     try:
         if not state.startswith(b"PK"):  # NumPy would read a single array as well
@@ -204,6 +211,6 @@ def _check_sizes(archive: zipfile.ZipFile) -> None:
                 raise ValueError("an array that is larger than its file")
 
 
-def with_prefix(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+def with_prefix(arrays: State, prefix: str) -> State:
     """The arrays whose names begin with a prefix, without it."""
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

@@ -18,12 +18,11 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bbedge.core.arrays import UNIT, Array, Places, Space, to_numpy, with_prefix
+from bbedge.core.arrays import UNIT, Array, Floats, Places, Rows, Space, State, to_numpy, with_prefix
 from bbedge.core.design import Design
 from bbedge.core.mixture import Bets, Mixture
-from bbedge.core.penalties import Columns, Pairs, Rows, State, sharp_tail
+from bbedge.core.penalties import Columns, Directions, sharp_tail
 from bbedge.core.stakes import CENTRED_MAX, design_stakes, wide_max
 
 _STEPS = 20  # halvings of [-1, 1], each checked: what is left is below what is shown
@@ -36,7 +35,7 @@ AtDifference = Callable[[Array], Array]
 """From a difference for each direction to a lower bound of the logarithm of the evidence that it is exceeded."""
 
 
-def log_e_above(bets: Bets, space: Space, means: Array, pairs: Pairs) -> AtDifference:
+def log_e_above(bets: Bets, space: Space, means: Array, pairs: Directions) -> AtDifference:
     """The evidence of a checkpoint that differences exceed others, from block means: (batch x) rows x blocks.
 
     **Guarantee:** what it returns is at most the logarithm of ``E^(t)``, whose mean is at most 1 where the difference
@@ -63,7 +62,7 @@ def lower_bounds(log_e: AtDifference, start: Array, log_threshold: float, space:
     return low
 
 
-def _exact(bets: Bets, space: Space, means: Array, pairs: Pairs) -> AtDifference:
+def _exact(bets: Bets, space: Space, means: Array, pairs: Directions) -> AtDifference:
     xp, n = space.xp, means.shape[-1]
     missing = -n % _RUN  # a share of zero is a factor of one
     shares = space.asarray(np.concatenate([bets.layout.relative_weights, np.zeros(missing)]))
@@ -86,7 +85,7 @@ def _exact(bets: Bets, space: Space, means: Array, pairs: Pairs) -> AtDifference
     return read
 
 
-def _sharp(bets: Bets, space: Space, means: Array, pairs: Pairs) -> AtDifference:
+def _sharp(bets: Bets, space: Space, means: Array, pairs: Directions) -> AtDifference:
     xp, shares, n = space.xp, bets.layout.relative_weights, means.shape[-1]
     counts = [math.fsum(shares**k) for k in range(1, _POWERS + 1)]
     sums = _sums(bets, space, means, pairs)
@@ -118,7 +117,7 @@ def _stakes(bets: Bets, space: Space, t: Array) -> list[tuple[Array, float]]:
     return [(space.xp.clip(cut, None, stake) / 2.0, weight) for stake, weight in stakes]
 
 
-def _sums(bets: Bets, space: Space, means: Array, pairs: Pairs) -> dict[tuple[int, int], Array]:
+def _sums(bets: Bets, space: Space, means: Array, pairs: Directions) -> dict[tuple[int, int], Array]:
     """``sum_j s_j^k d_j^i`` of every direction; where all shares are 1, those of one k are those of all."""
     first, second = means[..., pairs.rows, :], means[..., pairs.cols, :]
     shares = bets.layout.relative_weights
@@ -178,8 +177,8 @@ class MeanBounds:
         count = self._active.size
         first, last = (count, 2 * count) if is_split else (0, count)
         reference = slice(last, last + 1)
-        lower = Pairs(rows=slice(0, count), cols=reference, batch=self._batch)
-        upper = Pairs(rows=reference, cols=slice(first, last), batch=self._batch)
+        lower = Directions(rows=slice(0, count), cols=reference, batch=self._batch)
+        upper = Directions(rows=reference, cols=slice(first, last), batch=self._batch)
         return Mixture(self._design, self._space, lower), Mixture(self._design, self._space, upper)
 
     def add(self, means: Columns, residuals: Columns, totals: Array, *, shift: float) -> None:
@@ -202,7 +201,7 @@ class MeanBounds:
 
         return found
 
-    def bounds(self) -> NDArray[np.float64]:
+    def bounds(self) -> Floats:
         """The lower and the upper bound of each model's mean on the [0, 1] scale: (batch x) models x 2."""
         found = self._last.copy()
         if self._active.size:
@@ -210,7 +209,7 @@ class MeanBounds:
             found[..., self._active, 0] = (1.0 + lower[..., 0]) / 2 - 2 * UNIT
             found[..., self._active, 1] = (1.0 - upper[..., 0, :]) / 2 + 2 * UNIT
         found[..., self._others, :] = 0.0, 1.0
-        clipped: NDArray[np.float64] = np.clip(found, 0.0, 1.0)
+        clipped: Floats = np.clip(found, 0.0, 1.0)
         return clipped
 
     def split(self) -> None:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from bbedge.core.arrays import DAMAGED, Array, load_arrays, to_numpy, write_archive
 from bbedge.core.checkpoint_evidence import plan_of
 from bbedge.core.checkpoints import Checkpoint, PassPlan, pass_plan
-from bbedge.core.closure import closure
 from bbedge.core.conclusions import Leaderboard
 from bbedge.core.design import Design
 from bbedge.core.eholm import Procedure, log_thresholds
@@ -22,6 +21,7 @@ from bbedge.core.evidence import Evidence
 from bbedge.core.evidence_set import EvidenceSet
 from bbedge.core.graph import Graph
 from bbedge.core.looks import EarlyRecord, Look, LookCount, PartCount, Recorder
+from bbedge.core.paths import closure
 from bbedge.core.positions import Outcomes, PositionTrend, pass_outcomes, position_trends, strongest
 from bbedge.core.staggered import Wealth
 from bbedge.errors import DataError

@@ -18,13 +18,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bbedge.core.arrays import UNIT, Array, Space, to_numpy
+from bbedge.core.arrays import UNIT, Array, Rows, Space, State, to_numpy
 from bbedge.core.bounds import AtDifference, log_e_above, lower_bounds
 from bbedge.core.checkpoints import Checkpoint, PassPlan, pass_plan
 from bbedge.core.design import BETTING_LIMIT, Design
 from bbedge.core.mixture import Bets, Mixture
 from bbedge.core.panels import BlockLayout, model_means
-from bbedge.core.penalties import Bound, Pairs, Rows, State, error_sign
+from bbedge.core.penalties import Bound, Directions, error_sign
 from bbedge.core.stakes import EntryGroup, Stakes, entry_groups
 from bbedge.records.values import EvidenceKind
 
@@ -116,7 +116,7 @@ class Part:
             ),
         )
 
-    def log_e(self, design: Design, space: Space, scores: Array, pairs: Pairs) -> tuple[Array, Array | None]:
+    def log_e(self, design: Design, space: Space, scores: Array, pairs: Directions) -> tuple[Array, Array | None]:
         """The logarithm of the evidence of the first blocks, rounded down, and the block means.
 
         Any number for a model against itself.
@@ -158,7 +158,7 @@ class EarlyEvidence:
         """Mean of every model's scores up to its last checkpoint, without those missing; NaN where there are none."""
         self._log_s: Array | None = None
         self._block_means: Array | None = None  # in the run order, those with a weight; margins are read off them
-        self._pairs = Pairs.all(len(design.models), batch)
+        self._pairs = Directions.all(len(design.models), batch)
         self._bounds: Array | None = None
         self._bounded = 0  # checkpoints whose margins are in the bounds: a search that waits until it is asked for
 
@@ -169,7 +169,7 @@ class EarlyEvidence:
         """
         part = self._part(self.passed + 1)
         is_split = scores.shape[-2] > active.size
-        self._pairs = (Pairs.of_sides if is_split else Pairs.all)(active.size, self._batch)
+        self._pairs = (Directions.of_sides if is_split else Directions.all)(active.size, self._batch)
         log_e, self._block_means = part.log_e(self._design, self._space, scores, self._pairs)
         value = log_e + math.log(part.checkpoint.weight)
         self._log_s = self._rounded(value if self._log_s is None else self._space.xp.logaddexp(self._log_s, value))
@@ -290,8 +290,8 @@ class EarlyEvidence:
         self._log_s, self._bounds = self._space.asarray(state["log_s"]), self._space.asarray(state["bounds"])
         self._bounded = self.passed
         n_models = self._log_s.shape[-1]
-        self._pairs = Pairs.all(n_models)
+        self._pairs = Directions.all(n_models)
         if "block_means" in state:
             self._block_means = self._space.asarray(state["block_means"])
             if self._block_means.shape[-2] > n_models:
-                self._pairs = Pairs.of_sides(n_models)
+                self._pairs = Directions.of_sides(n_models)

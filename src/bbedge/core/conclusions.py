@@ -8,18 +8,15 @@ from importlib import import_module
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bbedge.core.contradictions import Crossed, crossed_differences, crossed_means
+from bbedge.core.arrays import Floats, Ints, Mask
 from bbedge.core.design import Design
-from bbedge.core.graph import Graph
+from bbedge.core.graph import Crossed, Graph, crossed_intervals
 from bbedge.core.looks import EarlyRecord, History, LookCount
 from bbedge.core.scores import Origin
 from bbedge.errors import DesignError, DomainError
 from bbedge.records.notes import Note
 from bbedge.text import counted, listed, quoted
-
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,29 +58,29 @@ class Leaderboard:
     """The frozen design."""
     replicates: int
     """Number of replicates in the evidence."""
-    means: Matrix
+    means: Floats
     """Mean score of each model on the [0, 1] scale, inside the first pass of what is complete; NaN before any."""
-    log_e: Matrix
+    log_e: Floats
     """Evidence of every tested direction, row against column; NaN elsewhere."""
-    log_thresholds: Matrix
+    log_thresholds: Floats
     """What ``log_e`` had to reach at the last look, per direction; NaN where not tested."""
-    lower_bounds: Matrix
+    lower_bounds: Floats
     """Simultaneous lower bounds of the differences, row minus column, on the [0, 1] scale; NaN where not tested."""
     graph: Graph
     """Everything certified at any look so far. A certificate, once issued, stands."""
-    current_edges: NDArray[np.bool_]
+    current_edges: Mask
     """The directions that the last look alone certifies, row over column: all of ``edges`` for a method with memory."""
-    first_certified: NDArray[np.int64]
+    first_certified: Ints
     """The replicate at which each direction was first certified; 0 if it never was. See also ``early``."""
     looks: tuple[LookCount, ...]
     """The history of looks."""
-    mean_bounds: Matrix | None = None
+    mean_bounds: Floats | None = None
     """Lower and upper bound of each model's true mean, simultaneous, on the [0, 1] scale; ``None`` if not asked for."""
-    best_bounds: Matrix | None = None
+    best_bounds: Floats | None = None
     """The largest of ``lower_bounds`` at any look; all of them hold together. ``None`` before the first look."""
-    best_mean_bounds: Matrix | None = None
+    best_mean_bounds: Floats | None = None
     """The tightest of ``mean_bounds`` at any look; ``None`` before the first look, or if not asked for."""
-    log_w: Matrix | None = None
+    log_w: Floats | None = None
     """The wealth that staggered e-Holm compares with ``1 / alpha``, as a logarithm; ``None`` for direct e-Holm."""
     history: History | None = None
     """The evidence of the looks, a bounded number of them; ``None`` with many models, or if not all looks were seen."""
@@ -110,18 +107,18 @@ class Leaderboard:
     """Makes the certificate of a board's leaderboard, to which the ledger adds; ``None`` if it is not of a board."""
 
     def __repr__(self) -> str:
-        design, ranks = self.design, self.graph.ranks
+        design, graph = self.design, self.graph
         n_items = len(design.layout.order)  # those that weigh anything
         parts = ((len(design.models), "model"), (n_items, "item"), (self.replicates, "replicate"))
         contradiction = ", CONTRADICTION" if self.is_contradicted else ""
         return (
             f"Leaderboard({'' if self.name is None else f'{quoted(self.name)}, '}"
             f"{', '.join(counted(*part) for part in parts)}: "
-            f"{ranks.n_resolved:,} of {ranks.n_pairs:,} pairs certified{contradiction})"
+            f"{graph.n_resolved:,} of {graph.n_pairs:,} pairs certified{contradiction})"
         )
 
     @property
-    def edges(self) -> NDArray[np.bool_]:
+    def edges(self) -> Mask:
         """The certified directions, row over column, without what follows from them: see ``graph``."""
         return self.graph.edges
 
@@ -136,13 +133,9 @@ class Leaderboard:
 
         The ends are the tightest of any look, and a certified comparison counts as an end.
         """
-        models, (low, high) = self.design.models, self.design.score_range
         bounds = self.lower_bounds if self.best_bounds is None else self.best_bounds
         means = self.mean_bounds if self.best_mean_bounds is None else self.best_mean_bounds
-        return (
-            *crossed_differences(models, bounds, self.graph, tau=self.design.tau, width=high - low),
-            *(() if means is None else crossed_means(models, means, score_range=(low, high))),
-        )
+        return crossed_intervals(self.design, self.graph, bounds, means)
 
     @property
     def is_contradicted(self) -> bool:
@@ -169,7 +162,7 @@ class Leaderboard:
             )
         )
 
-    def with_mean_items(self, scored: NDArray[np.bool_]) -> Leaderboard:
+    def with_mean_items(self, scored: Mask) -> Leaderboard:
         """The same with what the means are over, here and in the views: which items each model has any score on."""
         counts = scored[:, self.design.layout.order].sum(axis=1)
         views = tuple(view.with_mean_items(scored) for view in self.views)

@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from math import comb, log
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bbedge.core.arrays import Floats
 from bbedge.core.panels import BlockLayout
 from bbedge.text import listed, quoted
 
@@ -32,10 +32,8 @@ FEW = 8
 COINCIDENCE = 0.05
 """The expected number of coincidences above which one is no sign of a copy."""
 
-Runs = NDArray[np.float64]
 
-
-def may_be_chance(runs: Runs, equal: Sequence[int], *, tests: int = 1, blocks: Sequence[str] | None = None) -> bool:
+def may_be_chance(runs: Floats, equal: Sequence[int], *, tests: int = 1, blocks: Sequence[str] | None = None) -> bool:
     """Whether so many equal runs are no surprise among all of these: runs x models x items, NaN for a missing score.
 
     ``equal`` are the places of runs that agree wherever they have scores. ``tests`` is how many such searches share
@@ -57,28 +55,28 @@ def may_be_chance(runs: Runs, equal: Sequence[int], *, tests: int = 1, blocks: S
     return log_expected + log(tests * size * (size - 1)) > log(COINCIDENCE)
 
 
-def _may_all_repeat(runs: Runs, count: int) -> bool:
+def _may_all_repeat(runs: Floats, count: int) -> bool:
     """Whether it is no surprise that so many runs are equal, and nothing shows how much they differ."""
     return (count - 1) * _log_chance_of_repeating(runs) > log(COINCIDENCE)
 
 
-def _contents(runs: Runs, blocks: Sequence[str] | None) -> NDArray[np.float64]:
+def _contents(runs: Floats, blocks: Sequence[str] | None) -> Floats:
     """A number that stands for what each unit has in each run: runs x units; NaN where a score is missing."""
     weights = np.random.default_rng(0).uniform(1.0, 2.0, runs.shape[1:])
-    of_items: NDArray[np.float64] = (runs * weights).sum(axis=1)
+    of_items: Floats = (runs * weights).sum(axis=1)
     layout = None if blocks is None else BlockLayout.of(blocks)
     if layout is None or layout.count < FEW:
         return of_items
-    of_blocks: NDArray[np.float64] = np.add.reduceat(of_items[:, layout.order], layout.starts, axis=1)
+    of_blocks: Floats = np.add.reduceat(of_items[:, layout.order], layout.starts, axis=1)
     return of_blocks
 
 
-def _agreeing(contents: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+def _agreeing(contents: Floats, size: int) -> Floats:
     """For each unit the share of all sets of so many runs that agree in it, wherever they have scores."""
     missing = np.isnan(contents).sum(axis=0)
     total = comb(len(contents), size)
     share = np.array([comb(n, size) / total for n in range(len(contents) + 1)])
-    found: NDArray[np.float64] = share[missing]
+    found: Floats = share[missing]
     for run in contents:
         same = (contents == run).sum(axis=0)
         # Each group of equal runs is met once for each of its members.
@@ -86,7 +84,7 @@ def _agreeing(contents: NDArray[np.float64], size: int) -> NDArray[np.float64]:
     return found
 
 
-def _log_chance_of_repeating(runs: Runs) -> float:
+def _log_chance_of_repeating(runs: Floats) -> float:
     """Logarithm of the probability that a run has the same scores again, if the items of each model are alike."""
     is_missing = np.isnan(runs).sum(axis=0) > 0
     total = 0.0
@@ -111,7 +109,7 @@ class Fingerprint:
     """Whether they differ from each other. A model that solves everything, or nothing, repeats itself honestly."""
 
     @classmethod
-    def of(cls, scores: NDArray[np.float64], digest: str | None = None) -> Fingerprint:
+    def of(cls, scores: Floats, digest: str | None = None) -> Fingerprint:
         """The fingerprint of a vector of scores, NaN where one is missing; ``digest`` replaces the one made here."""
         present = scores
         if scores.size and np.isnan(scores.min()):
@@ -137,11 +135,11 @@ class Copy:
     """Whether every model does that both replicates have."""
 
 
-Vectors = Callable[[int, str], NDArray[np.float64]]
+Vectors = Callable[[int, str], Floats]
 """The scores of a model in the replicate at a position."""
 
 
-def fingerprints(models: Sequence[str], panel: NDArray[np.float64]) -> dict[str, Fingerprint]:
+def fingerprints(models: Sequence[str], panel: Floats) -> dict[str, Fingerprint]:
     """The fingerprints of a panel, models x items; a model without any score has none."""
     prints = {model: Fingerprint.of(row) for model, row in zip(models, panel, strict=True)}
     return {model: each for model, each in prints.items() if each.size or not panel.shape[1]}

@@ -14,7 +14,7 @@ from bbedge.core.arrays import UNIT, Array, namespace, to_numpy
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
 from bbedge.core.looks import Look
-from bbedge.core.mixture import joined
+from bbedge.core.mixture import mixed_log_e
 from bbedge.core.staggered import Wealth
 from bbedge.errors import DomainError
 
@@ -33,11 +33,13 @@ def log_threshold(log_e: Array, alpha: float, *, batch: int = 0) -> Array:
         raise DomainError(f"alpha = {alpha} is not allowed; choose 0 < alpha < 1, for instance 0.05")
     shape = log_e.shape[batch:]
     terms = len(shape) * max(shape, default=1)
-    result = log_threshold_of(weakness(log_e, alpha, batch=batch), alpha, directions=math.prod(shape), terms=terms)
+    result = log_threshold_of(
+        shortfall_below(log_e, alpha, batch=batch), alpha, directions=math.prod(shape), terms=terms
+    )
     return result if batch else float(result)
 
 
-def weakness(log_e: Array, alpha: float, *, batch: int = 0) -> Array:
+def shortfall_below(log_e: Array, alpha: float, *, batch: int = 0) -> Array:
     r""":math:`\sum_{e : E_e < t} (t - E_e)`, which adds up over parts of a family; see :func:`log_threshold_of`."""
     xp = namespace(log_e)
     # Only evidence below t is exponentiated, so nothing overflows however large the rest is.
@@ -49,7 +51,7 @@ def weakness(log_e: Array, alpha: float, *, batch: int = 0) -> Array:
 
 
 def log_threshold_of(deficits: Array, alpha: float, *, directions: int, terms: int) -> Array:
-    """The logarithm of ``c``, rounded up, from :func:`weakness` of so many directions, summed with so many terms."""
+    """The logarithm of ``c``, rounded up, from :func:`shortfall_below` of so many directions and terms of a sum."""
     xp = namespace(deficits)
     # Each direction may have lost a few roundings of a number as large as 1 / alpha, in its deficit or by being
     # taken for one that has none; and every sum as many as it has terms.
@@ -98,7 +100,7 @@ def weighted_log_thresholds(
     shapes = [part.shape[batch:] for part in parts]
     # As without weights, each direction may have lost a few roundings of its weight times 1 / alpha.
     total = sum(
-        own * (weakness(part, alpha, batch=batch) + 16 * UNIT * math.prod(shape) / alpha)
+        own * (shortfall_below(part, alpha, batch=batch) + 16 * UNIT * math.prod(shape) / alpha)
         for own, part, shape in zip(q, parts, shapes, strict=True)
     )
     terms = len(parts) + max(len(shape) * max(shape, default=1) for shape in shapes)
@@ -231,7 +233,7 @@ def log_thresholds(design: Design, log_e: Sequence[Array]) -> list[float]:
 
 
 def _joined(view: Evidence, log_groups: Array) -> Array:
-    return view.tested_only(joined(view.space, log_groups))
+    return view.tested_only(mixed_log_e(view.space, log_groups))
 
 
 def _at(values: Callable[[], Sequence[Value]], place: int) -> Value:

@@ -15,6 +15,7 @@ from bbedge.core.arrays import (
     UNIT,
     Array,
     Places,
+    Rows,
     Space,
     load_arrays,
     space_of,
@@ -27,9 +28,9 @@ from bbedge.core.bounds import MeanBounds
 from bbedge.core.checkpoint_evidence import FORFEITED, EarlyEvidence
 from bbedge.core.design import Design
 from bbedge.core.evidence_identity import check_identity, identity
-from bbedge.core.mixture import Mixture, joined
+from bbedge.core.mixture import Mixture, mixed_log_e
 from bbedge.core.panels import BlockLayout, both_sides, check_panel, model_means
-from bbedge.core.penalties import Bound, Pairs, Penalty, Rows
+from bbedge.core.penalties import Bound, Directions, Penalty
 from bbedge.core.predictions import Predictor, predictor_for
 from bbedge.core.stakes import EntryGroup
 from bbedge.errors import DataError, DesignError
@@ -90,7 +91,7 @@ class Evidence:
         self._highs = self._totals.copy()  # the same with missing scores as 1
         self._runs = np.zeros(n_models)
         self._predictor: Predictor = predictor_for(self.design, space, batch=self._batch)
-        self._mixture = Mixture(self.design, space, Pairs.all(n_models, self._batch))
+        self._mixture = Mixture(self.design, space, Directions.all(n_models, self._batch))
         self._own = MeanBounds(self.design, space, batch=self._batch) if self.design.mean_share else None
         has_early = self.design.checkpoints is not None
         self._early = EarlyEvidence(self.design, space, self.layout, batch=self._batch) if has_early else None
@@ -216,7 +217,7 @@ class Evidence:
             return self.tested_only(self._with_frozen("log_e", nothing))
         if self._is_staggered or self._early is not None:
             groups = self.log_groups()
-            return self.tested_only(joined(self.space, groups[:1, ...] if self.checkpoint else groups))
+            return self.tested_only(mixed_log_e(self.space, groups[:1, ...] if self.checkpoint else groups))
         return self.tested_only(self._with_frozen("log_e", self._mixture.log_e()))
 
     def log_e_above(self, difference: float) -> Array:
@@ -354,9 +355,9 @@ class Evidence:
             evidence._active = arrays["active"]
             evidence._totals, evidence._runs = arrays["totals"], arrays["runs"]
             evidence._highs, evidence.is_split = arrays.get("highs", arrays["totals"]), "highs" in arrays
-            pairs, totals = Pairs.all(evidence._active.size), evidence._totals[evidence._active]
+            pairs, totals = Directions.all(evidence._active.size), evidence._totals[evidence._active]
             if evidence.is_split:
-                pairs = Pairs.of_sides(evidence._active.size)
+                pairs = Directions.of_sides(evidence._active.size)
                 totals = np.concatenate([totals, evidence._highs[evidence._active]])
             evidence._mixture = Mixture(design, evidence.space, pairs)
             evidence._frozen = with_prefix(arrays, "frozen_")

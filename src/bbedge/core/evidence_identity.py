@@ -7,9 +7,8 @@ import json
 
 import numpy as np
 
-from bbedge.core.arrays import DAMAGE, DAMAGED
+from bbedge.core.arrays import DAMAGE, DAMAGED, State
 from bbedge.core.design import Design
-from bbedge.core.penalties import State
 from bbedge.errors import DataError, DesignError
 
 _STATE_VERSION = 1

@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import logsumexp, ndtr
 
+from bbedge.core.arrays import Floats
 from bbedge.core.checkpoint_evidence import part_kind, part_stakes
 from bbedge.core.checkpoints import Checkpoint, pass_plan
 from bbedge.core.design import Design
@@ -27,8 +27,6 @@ from bbedge.core.penalties import bernstein_psi, sharp_tail
 from bbedge.core.stakes import CENTRED_MAX, Stakes
 from bbedge.errors import DomainError
 from bbedge.records.values import EvidenceKind
-
-Array = NDArray[np.float64]
 
 _MOST = 100_000  # replicates beyond which a gap counts as out of reach
 
@@ -196,7 +194,7 @@ class Forecast:
         """The ``T`` at which the mixture reaches the threshold after some replicates."""
         return self._reached(-self._penalties(gap, replicates))
 
-    def _reached(self, gains: Array) -> float:
+    def _reached(self, gains: Floats) -> float:
         """The ``T`` at which the mixture reaches the threshold, from what every stake has besides it."""
         stakes = self._stakes
         rates = np.array(stakes.values) * self.times / self.design.layout.weights.max()
@@ -211,7 +209,7 @@ class Forecast:
         enough = float(np.min((self.log_threshold - constants[positive]) / rates[positive]))
         return float(brentq(short, 0.0, enough + 1e-9, xtol=1e-10)) if short(0.0) < 0.0 else 0.0
 
-    def _penalties(self, gap: float, replicates: int) -> Array:
+    def _penalties(self, gap: float, replicates: int) -> Floats:
         """Expected penalty of every stake after some replicates."""
         relative, counts = np.unique(self.design.layout.relative_weights, return_counts=True)
         offset = (gap - self.design.tau) / 2.0
@@ -240,7 +238,7 @@ def _chance_above(needed: float, mean: float, variance: float) -> float:
     return float(ndtr((mean - needed) / math.sqrt(variance))) if variance else float(mean >= needed)
 
 
-def penalty(kind: EvidenceKind, u: float, squares: Array, *, reach: float = 1.0) -> Array:
+def penalty(kind: EvidenceKind, u: float, squares: Floats, *, reach: float = 1.0) -> Floats:
     """Expected penalty of a block with stake ``u`` and mean squared residuals, which are taken as two-sided."""
     z2 = u**2 * squares
     if kind == "hoeffding":
@@ -252,7 +250,7 @@ def penalty(kind: EvidenceKind, u: float, squares: Array, *, reach: float = 1.0)
     return -0.5 * np.log1p(-np.minimum(z2, 1.0 - 1e-12))
 
 
-def bet_penalty(u: Array, mean: float, square: float) -> Array:
+def bet_penalty(u: Floats, mean: float, square: float) -> Floats:
     """What bets without prediction pay: by how much the mean of their logarithm is below ``u`` times ``mean``.
 
     The distance from the null value is taken as one of two values of the same size, with this mean and mean square.
@@ -261,11 +259,11 @@ def bet_penalty(u: Array, mean: float, square: float) -> Array:
     far = math.sqrt(max(square, mean**2, 1e-12))
     ahead = (1.0 + mean / far) / 2.0
     growth = ahead * np.log1p(u * far) + (1.0 - ahead) * np.log1p(-np.minimum(u * far, 1.0 - 1e-12))
-    paid: Array = u * mean - growth
+    paid: Floats = u * mean - growth
     return paid
 
 
-def pilot_outlooks(panels: Array, design: Design) -> tuple[Outlook, ...]:
+def pilot_outlooks(panels: Floats, design: Design) -> tuple[Outlook, ...]:
     """Outlooks of all pairs from a pilot, first model before second; one replicate cannot tell noise from unevenness.
 
     With a single replicate all variation is counted as noise, which is the cautious reading.

@@ -15,20 +15,9 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from bbedge.core.arrays import UNIT, Array, Places, Space
+from bbedge.core.arrays import UNIT, Array, Floats, Places, Rows, Space
 from bbedge.core.difference_sums import DifferenceSums
-from bbedge.core.penalties import (
-    Bound,
-    Columns,
-    Features,
-    Floats,
-    Pairs,
-    Penalty,
-    Rows,
-    bernstein_psi,
-    error_sign,
-    sharp_tail,
-)
+from bbedge.core.penalties import Bound, Columns, Directions, Features, Penalty, bernstein_psi, error_sign, sharp_tail
 from bbedge.records.values import EvidenceKind
 
 _SOME = 64  # models whose mean stands for that of all
@@ -41,7 +30,7 @@ def gram_penalty(
     relative_sizes: Floats,
     *,
     space: Space,
-    pairs: Pairs,
+    pairs: Directions,
     largest: int,
     reach: float,
     keep_binary: bool = False,
@@ -66,7 +55,7 @@ class _Polynomial(Penalty):
     """What both forms share: the common value, the chunks, the bookkeeping of rounding."""
 
     def __init__(
-        self, powers: Mapping[int, Floats], of_block: Rows, *, space: Space, pairs: Pairs, largest: int
+        self, powers: Mapping[int, Floats], of_block: Rows, *, space: Space, pairs: Directions, largest: int
     ) -> None:
         super().__init__(space, pairs)
         self._powers = dict(sorted(powers.items()))
@@ -138,7 +127,7 @@ class PenaltyBySize(_Polynomial):
         of_block: Rows,
         *,
         space: Space,
-        pairs: Pairs,
+        pairs: Directions,
         largest: int,
         keep_binary: bool = False,
     ) -> None:
@@ -230,7 +219,7 @@ class PenaltyByStake(_Polynomial):
     """The finished penalty kept per stake: the smaller form when block sizes outnumber stakes."""
 
     def __init__(
-        self, powers: Mapping[int, Floats], of_block: Rows, *, space: Space, pairs: Pairs, largest: int
+        self, powers: Mapping[int, Floats], of_block: Rows, *, space: Space, pairs: Directions, largest: int
     ) -> None:
         super().__init__(powers, of_block, space=space, pairs=pairs, largest=largest)
         n_stakes = len(self._powers[2])

@@ -9,19 +9,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.closure import Mask, closure, multiply, packed, unpacked
+from bbedge.core.arrays import Floats, Ints, Mask, Rows
+from bbedge.core.design import Design
+from bbedge.core.paths import Lengths, closure, longest_paths, multiply, no_paths, packed, unpacked
 from bbedge.errors import DomainError
 
-Counts = NDArray[np.int64]
-Lengths = NDArray[np.signedinteger[Any]]
-Width = type[np.int16] | type[np.int32]
 Array = TypeVar("Array", bound=NDArray[np.generic])
 
+MOST_CROSSED = 200
+"""So many crossed intervals are listed: one is enough to trust nothing, and there may be millions."""
+_MOST_PATHS = 500  # longest paths among more models than this are slow to find
 _STRIP = 1 << 20  # pairs looked at together where a whole matrix of indices would be large
 
 
@@ -39,9 +41,9 @@ class Ranks:
     ((0, 1), (2,))
     """
 
-    n_better: Counts
+    n_better: Ints
     """For each model, the number of models that are certified better than it."""
-    n_worse: Counts
+    n_worse: Ints
     """For each model, the number of models that are certified worse than it."""
 
     @property
@@ -66,17 +68,20 @@ class Ranks:
 
     @cached_property
     def rank_intervals(self) -> tuple[tuple[int, int], ...]:
-        """For each model ``[1 + n_better, L - n_worse]``."""
+        """For each model ``[1 + models certified above it, L - models certified below it]``."""
         return tuple(zip((1 + self.n_better).tolist(), (self.n_models - self.n_worse).tolist(), strict=True))
 
     @cached_property
     def cuts(self) -> tuple[int, ...]:
-        """Every ``k`` for which k models are above all others, smallest first."""
+        """The sizes of all certified Top-k sets, smallest first."""
         return tuple(self._cut[1].tolist())
 
     @cached_property
     def tiers(self) -> tuple[tuple[int, ...], ...]:
-        """The finest ordered split in which every model of a tier is above every model of the next."""
+        """The finest ordered split in which every model of a tier is certified above every model of the next.
+
+        Inside a tier, models are linked by chains of pairs that the order does not decide.
+        """
         order, cuts = self._cut
         return tuple(tuple(sorted(tier.tolist())) for tier in np.split(order, cuts))
 
@@ -87,16 +92,16 @@ class Ranks:
         return settled
 
     def top_k(self, k: int) -> tuple[int, ...] | None:
-        """The k models that are above all others; ``None`` if there is no such set."""
+        """The k models that are certified above all others; ``None`` if there is no such set."""
         return tuple(np.flatnonzero(self._places < k).tolist()) if k in self._cut[1] else None
 
     @cached_property
-    def _places(self) -> NDArray[np.intp]:
+    def _places(self) -> Rows:
         """Where each model is in the order that is cut."""
         return np.argsort(self._cut[0], kind="stable")
 
     @cached_property
-    def _cut(self) -> tuple[NDArray[np.intp], Counts]:
+    def _cut(self) -> tuple[Rows, Ints]:
         """The models by how many are below them, and the places at which this order is cut.
 
         A model above another has more models below, so that all models above one stand before it. Among the first
@@ -109,7 +114,7 @@ class Ranks:
         return order, first[across == first * (self.n_models - first)]
 
 
-class Graph:
+class Graph(Ranks):
     """A certified graph over models 0 to L - 1; immutable.
 
     ``reach`` is its closure, for those who have computed it elsewhere; it is taken as it is.
@@ -183,38 +188,19 @@ class Graph:
         A path of ``d`` edges certifies a difference above ``d * tau``. A graph with a cycle proves nothing, and
         paths have no longest length in it: there, every ordered pair counts as one edge.
         """
-        kind: Width = np.int16 if self.n_models < 2**15 else np.int32
         if self._has_cycle:
-            return _fixed(self.above.astype(kind))
-        return _fixed(_longest(self.reduction, self.ranks.n_worse, kind))
+            return _fixed(no_paths(self.n_models) + self.above)
+        return _fixed(longest_paths(self.reduction, self.n_worse))
 
     @cached_property
-    def ranks(self) -> Ranks:
-        """The number of models certified better and worse than each, and what follows from these counts."""
-        better, worse = self.above.sum(axis=0, dtype=np.int64), self.above.sum(axis=1, dtype=np.int64)
-        return Ranks(n_better=_fixed(better), n_worse=_fixed(worse))
+    def n_better(self) -> Ints:
+        """For each model, the number of models that are certified better than it."""
+        return _fixed(self.above.sum(axis=0, dtype=np.int64))
 
-    @property
-    def rank_intervals(self) -> tuple[tuple[int, int], ...]:
-        """For each model ``[1 + models certified above it, L - models certified below it]``."""
-        return self.ranks.rank_intervals
-
-    @property
-    def tiers(self) -> tuple[tuple[int, ...], ...]:
-        """The finest ordered split in which every model of a tier is certified above every model of the next.
-
-        Inside a tier, models are linked by chains of pairs that the graph does not separate.
-        """
-        return self.ranks.tiers
-
-    @property
-    def cuts(self) -> tuple[int, ...]:
-        """The sizes of all certified Top-k sets, smallest first."""
-        return self.ranks.cuts
-
-    def top_k(self, k: int) -> tuple[int, ...] | None:
-        """The certified Top-k set: every member reaches every other model. ``None`` if there is none of size k."""
-        return self.ranks.top_k(k)
+    @cached_property
+    def n_worse(self) -> Ints:
+        """For each model, the number of models that are certified worse than it."""
+        return _fixed(self.above.sum(axis=1, dtype=np.int64))
 
     @cached_property
     def unresolved_pairs(self) -> NDArray[np.int32]:
@@ -237,62 +223,41 @@ class Graph:
         """Number of certified edges."""
         return int(np.count_nonzero(self._edges))
 
-    @property
-    def n_resolved(self) -> int:
-        """Number of pairs that the order decides."""
-        return self.ranks.n_resolved
 
-    @property
-    def n_unresolved(self) -> int:
-        """Number of pairs that the order does not decide."""
-        return self.ranks.n_unresolved
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crossed:
+    """An interval whose lower end is above its upper end.
 
-
-def _longest(reduction: Mask, below: Counts, kind: Width) -> Lengths:
-    """Longest paths of a graph without cycles, by whichever of two ways is shorter.
-
-    Few edges in the reduction: model by model, one more than the longest path from any child. Few edges on the longest
-    path: level by level, with rows of bits for the pairs that are at least so many edges apart.
+    Bounds of all looks hold together, so that each of them may be used at any later look. Two that exclude each other
+    show that an error has happened or that an assumption does not hold.
     """
-    size = len(reduction)
-    heights = np.zeros(size, dtype=np.int64)
-    for a in np.argsort(below, kind="stable").tolist():  # fewest below first: children are done before their parents
-        heights[a] = np.max(heights[reduction[a]] + 1, initial=0)
-    order = np.argsort(-heights, kind="stable")
-    inside = reduction[np.ix_(order, order)]
-    # Both are counts of 64-bit words touched: a level is a product of bits, and on average a quarter of it is left.
-    by_level = int(heights.max(initial=0)) / 4 * size * (size / 8) * (size / 64)
-    by_child = int(np.count_nonzero(reduction)) * size / 4
-    lengths = _by_level(inside, heights[order], kind) if by_level < by_child else _by_child(inside, kind)
-    back = np.argsort(order, kind="stable")
-    return lengths[np.ix_(back, back)]
+
+    models: tuple[str, ...]
+    """The model whose mean it is of; or two models, whose difference, first minus second, it is of."""
+    lower: float
+    """The largest lower end of any look, in score units."""
+    upper: float
+    """The smallest upper end of any look, in score units."""
 
 
-def _by_child(reduction: Mask, kind: Width) -> Lengths:
-    lengths: Lengths = np.zeros(reduction.shape, dtype=np.dtype(kind))
-    for a in range(len(reduction) - 1, -1, -1):
-        children = np.flatnonzero(reduction[a])
-        if children.size:
-            start = int(children[0])
-            longest = lengths[children, start:].max(axis=0)
-            lengths[a, start:] = longest + (longest > 0)
-            lengths[a, children] = np.maximum(lengths[a, children], 1)
-    return lengths
+def crossed_intervals(design: Design, graph: Graph, bounds: Floats, means: Floats | None) -> tuple[Crossed, ...]:
+    """The pairs whose interval is crossed, in their order, and then the models whose interval of the mean is.
 
-
-def _by_level(reduction: Mask, heights: Counts, kind: Width) -> Lengths:
-    """The models come tallest first. Only the first of them have paths of many edges, and only to the last of them."""
-    size, tallest = len(reduction), int(heights[0])
-    lengths: Lengths = np.zeros(reduction.shape, dtype=np.dtype(kind))
-    children = packed(reduction)
-    level = packed(closure(reduction))
-    for edges in range(1, tallest + 1):
-        tall = min(size, -(-int(np.count_nonzero(heights >= edges)) // 8) * 8)
-        word = int(np.count_nonzero(heights > tallest - edges)) // 64
-        part = np.ascontiguousarray(level[:tall, word:])
-        lengths[:tall, 64 * word :] += unpacked(part, size - 64 * word)
-        following = np.zeros_like(part)
-        multiply(children[:tall], part, following)
-        level = np.zeros_like(level)
-        level[:tall, word:] = following
-    return lengths
+    ``bounds`` are the largest lower bounds of differences at any look on the [0, 1] scale, NaN where not tested, and
+    ``means`` the tightest ends of the means. A certified comparison adds that the difference exceeds ``tau`` for every
+    edge of its path. Pairs of a cycle say the same as it and are left out.
+    """
+    models, (low, high) = design.models, design.score_range
+    steps = graph.path_lengths if design.tau and len(models) <= _MOST_PATHS else 1
+    lower = np.fmax(bounds, np.where(graph.above, design.tau * steps, np.nan))
+    both = graph.reach & graph.reach.T
+    pairs = np.argwhere(np.triu((lower + lower.T > 0.0) & ~both, k=1))[:MOST_CROSSED].tolist()
+    ends = lower * (high - low)
+    found = [
+        Crossed(models=(models[a], models[b]), lower=float(ends[a, b]), upper=-float(ends[b, a])) for a, b in pairs
+    ]
+    if means is not None:
+        crossed = np.flatnonzero(means[:, 0] > means[:, 1])[:MOST_CROSSED].tolist()
+        ends = low + means * (high - low)
+        found += [Crossed(models=(models[i],), lower=float(ends[i, 0]), upper=float(ends[i, 1])) for i in crossed]
+    return tuple(found)

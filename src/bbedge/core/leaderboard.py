@@ -173,7 +173,7 @@ def _gap_count(values: Matrix, design: Design, stops: Sequence[int] | None, devi
     means = totals / np.maximum(present, 1)
     filled = (np.where(np.isnan(panel), means[:, None], panel) for panel in values)
     hint = run(design, filled, stops=stops, device=device)
-    return GapCount(of_models=tuple(counted.tolist()), resolved_if_means=hint.graph.ranks.n_resolved)
+    return GapCount(of_models=tuple(counted.tolist()), resolved_if_means=hint.graph.n_resolved)
 
 
 def pilot_design(scores: Scores, *, k: int, pilot: int, **options: Unpack[DesignOptions]) -> Design:

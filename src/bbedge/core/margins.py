@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bbedge.core.arrays import Array, Space, to_numpy
-from bbedge.core.penalties import Floats
+from bbedge.core.arrays import Array, Floats, Space, to_numpy
 
 NEGLIGIBLE = -60.0  # exponents this far below the sum's add less than its rounding, and would be slow to underflow
 FORGOTTEN = -40.0  # stakes this far below are left out, which can only lower evidence and bounds

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bbedge.core.arrays import UNIT, Array, Places, Space, to_numpy, with_prefix
+from bbedge.core.arrays import UNIT, Array, Floats, Places, Rows, Space, State, to_numpy, with_prefix
 from bbedge.core.design import Design
 from bbedge.core.gram import gram_penalty
 from bbedge.core.margins import FORGOTTEN, LEAST_SLOPE, NEGLIGIBLE, least_advantage
@@ -26,13 +26,10 @@ from bbedge.core.penalties import (
     BettingPenalty,
     Bound,
     Columns,
+    Directions,
     Features,
-    Floats,
     HoeffdingPenalty,
-    Pairs,
     Penalty,
-    Rows,
-    State,
     error_sign,
 )
 from bbedge.core.stakes import CENTRED_MAX, EntryGroup, Stakes
@@ -73,7 +70,7 @@ class Mixture:
     Stakes up to 0.95 are centred at the design's prediction, wider ones at the null value, where they stay valid.
     """
 
-    def __init__(self, design: Design, space: Space, pairs: Pairs, bets: Bets | None = None) -> None:
+    def __init__(self, design: Design, space: Space, pairs: Directions, bets: Bets | None = None) -> None:
         bets = Bets.of(design) if bets is None else bets
         self._design = design
         self._space = space
@@ -123,7 +120,7 @@ class Mixture:
 
         That a difference exceeds the ``tau`` of the design, or ``at``.
         """
-        return joined(self._space, self.log_groups(at=at))
+        return mixed_log_e(self._space, self.log_groups(at=at))
 
     def log_groups(self, bound: Bound = "lower", *, at: float | None = None) -> Array:
         """Natural logarithm of what each group of stakes adds to the evidence: groups x (batch x) rows x columns.
@@ -269,10 +266,10 @@ class Mixture:
         self.totals = self._space.take(self.totals, of_models, axis=-1)
 
     def split(self) -> None:
-        """Give every model two rows from now on: see :meth:`Pairs.of_sides`."""
+        """Give every model two rows from now on: see :meth:`Directions.of_sides`."""
         for part in self._parts:
             part.penalty.split()
-        self._pairs = Pairs.of_sides(self._pairs.n_models, self._pairs.batch)
+        self._pairs = Directions.of_sides(self._pairs.n_models, self._pairs.batch)
         self.totals = self._space.xp.concat([self.totals, self.totals], axis=-1)
 
     def state(self) -> State:
@@ -298,7 +295,7 @@ class _Reader:
     """
 
     space: Space
-    pairs: Pairs
+    pairs: Directions
     orders: tuple[Rows | None, Rows | None]
     """The rows and the columns in the order in which they are read; as they are, if that is ``None``."""
     n_features: int
@@ -352,7 +349,7 @@ class _Reader:
         return found
 
 
-def joined(space: Space, log_groups: Array) -> Array:
+def mixed_log_e(space: Space, log_groups: Array) -> Array:
     """The logarithm of the evidence, rounded down, from what groups of stakes add to it."""
     if log_groups.shape[0] == 1:
         return log_groups[0, ...]
@@ -373,7 +370,7 @@ def _steps(n: int, step: int) -> Iterator[slice]:
         yield slice(start, min(start + step, n))
 
 
-def _penalty(design: Design, bets: Bets, stakes: Floats, *, space: Space, pairs: Pairs, reach: float) -> Penalty:
+def _penalty(design: Design, bets: Bets, stakes: Floats, *, space: Space, pairs: Directions, reach: float) -> Penalty:
     kind, shares, largest = bets.kind, bets.layout.relative_weights, bets.layout.roundings
     if kind == "hoeffding":
         return HoeffdingPenalty(stakes, shares, space=space, pairs=pairs)

@@ -9,9 +9,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bbedge.core.arrays import Array, Space, numpy_space, to_numpy
+from bbedge.core.arrays import Array, Floats, Ints, Rows, Space, numpy_space, to_numpy
 from bbedge.errors import DataError
 from bbedge.records.values import Gaps
 from bbedge.text import quoted
@@ -32,19 +31,19 @@ class BlockLayout:
     [[0.75]]
     """
 
-    order: NDArray[np.intp]
+    order: Rows
     """The items that weigh something, each block's side by side."""
-    starts: NDArray[np.intp]
+    starts: Rows
     """Where each block begins in that order."""
-    sizes: NDArray[np.int64]
+    sizes: Ints
     """Number of items in each block."""
-    relative_weights: NDArray[np.float64]
+    relative_weights: Floats
     """``w_m / w_max``: the share of a stake that each block carries."""
     weight_ratio: float
     """What all blocks weigh together, in units of the heaviest block."""
-    within: NDArray[np.float64] | None = None
+    within: Floats | None = None
     """The share of each item in the weight of its block, in the same order; ``None`` if all items weigh the same."""
-    overall: NDArray[np.float64] | None = None
+    overall: Floats | None = None
     """The share of each item in the weight of all items, in the order of a panel; ``None`` likewise."""
 
     @classmethod
@@ -94,7 +93,7 @@ class BlockLayout:
         return int(self.sizes.max())
 
     @property
-    def weights(self) -> NDArray[np.float64]:
+    def weights(self) -> Floats:
         """``w_m``: the share of each block in the weight of all items."""
         if self.within is None:
             return self.sizes / len(self.order)
@@ -155,7 +154,7 @@ def check_panel(
     models: Sequence[str],
     items: Sequence[str],
     batch: tuple[int, ...] = (),
-    shares: NDArray[np.float64] | None = None,
+    shares: Floats | None = None,
     gaps: Gaps = "refuse",
 ) -> tuple[Array, Array]:
     """The panel as float64 in its space and every model's mean, or an error that names the cell that is unusable.
@@ -185,7 +184,7 @@ def check_panel(
     return scores, means[0] if len(means) == 1 else xp.concat(means, axis=-1)
 
 
-def model_means(scores: Array, space: Space, shares: NDArray[np.float64] | None) -> Array:
+def model_means(scores: Array, space: Space, shares: Floats | None) -> Array:
     """Every model's mean of a checked panel, with these shares of the items; without them all have the same."""
     if shares is not None:  # where most items have none, most of the panel need not be read
         places = np.flatnonzero(shares)
@@ -208,7 +207,7 @@ def _strips(scores: Array, space: Space) -> list[Array]:
     return [scores[..., start : min(start + step, n_models), :] for start in range(0, n_models, step)]
 
 
-def _means(some: Array, space: Space, shares: NDArray[np.float64] | None) -> Array:
+def _means(some: Array, space: Space, shares: Floats | None) -> Array:
     if shares is None:
         return space.xp.mean(some, axis=-1)
     # Added up and not multiplied as matrices, so that the roundings are those of a sum.

@@ -27,13 +27,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bbedge.core.arrays import UNIT, Array, Places, Space, to_numpy
+from bbedge.core.arrays import UNIT, Array, Floats, Places, Rows, Space, State, to_numpy
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
-State = dict[str, np.ndarray]
 Columns = Callable[[Places, Array | None], Array]
 """Gives the residuals of some blocks, (batch x) models x those blocks, in an array that may be overwritten: a new one,
 or the one that is given for it."""
@@ -44,10 +40,10 @@ Features = Callable[[Places, Places], list[Array]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pairs:
+class Directions:
     """Which directions are kept: from the row models to the column models of a panel, over a batch of panels.
 
-    >>> Pairs.all(3).is_square
+    >>> Directions.all(3).is_square
     True
     """
 
@@ -59,20 +55,20 @@ class Pairs:
     """Independent repetitions that are computed together: leading axes of every array."""
 
     @classmethod
-    def all(cls, n_models: int, batch: tuple[int, ...] = ()) -> Pairs:
+    def all(cls, n_models: int, batch: tuple[int, ...] = ()) -> Directions:
         """All directions between so many models."""
         return cls(rows=slice(0, n_models), cols=slice(0, n_models), batch=batch)
 
     @classmethod
-    def of_sides(cls, n_models: int, batch: tuple[int, ...] = ()) -> Pairs:
+    def of_sides(cls, n_models: int, batch: tuple[int, ...] = ()) -> Directions:
         """All directions between so many models that have two rows each: one as the better, one as the worse model."""
         return cls(rows=slice(0, n_models), cols=slice(n_models, 2 * n_models), batch=batch)
 
-    def kept(self, rows: Rows) -> tuple[Pairs, Rows]:
+    def kept(self, rows: Rows) -> tuple[Directions, Rows]:
         """The directions between some of the models, and the rows of a panel that these have."""
         if self.is_square:
-            return Pairs.all(len(rows), self.batch), rows
-        return Pairs.of_sides(len(rows), self.batch), np.concatenate([rows, rows + self.cols.start])
+            return Directions.all(len(rows), self.batch), rows
+        return Directions.of_sides(len(rows), self.batch), np.concatenate([rows, rows + self.cols.start])
 
     @property
     def is_square(self) -> bool:
@@ -98,7 +94,7 @@ class Penalty(ABC):
     is_symmetric: bool
     """Whether both directions of a pair pay the same, as far as the evidence kind decides."""
 
-    def __init__(self, space: Space, pairs: Pairs) -> None:
+    def __init__(self, space: Space, pairs: Directions) -> None:
         self._space = space
         self._pairs = pairs
         self._count = 0
@@ -126,8 +122,8 @@ class Penalty(ABC):
             )
 
     def split(self) -> None:
-        """Give every model two rows from now on: see :meth:`Pairs.of_sides`."""
-        self._pairs = Pairs.of_sides(self._pairs.n_models, self._pairs.batch)
+        """Give every model two rows from now on: see :meth:`Directions.of_sides`."""
+        self._pairs = Directions.of_sides(self._pairs.n_models, self._pairs.batch)
         for name, array in self._arrays.items():
             if not self._is_of_pairs(array):
                 self._arrays[name] = self._space.xp.concat([array, array], axis=-1)
@@ -183,7 +179,7 @@ class HoeffdingPenalty(Penalty):
 
     is_symmetric = True
 
-    def __init__(self, stakes: Floats, relative_sizes: Floats, *, space: Space, pairs: Pairs) -> None:
+    def __init__(self, stakes: Floats, relative_sizes: Floats, *, space: Space, pairs: Directions) -> None:
         super().__init__(space, pairs)
         self.coefficients = (stakes**2 * np.square(relative_sizes).sum() / 8.0)[:, None]
         self._roundoff = (len(relative_sizes) + 8) * UNIT
@@ -221,7 +217,7 @@ class BettingPenalty(Penalty):
     is_symmetric = False
 
     def __init__(
-        self, stakes: Floats, relative_sizes: Floats, *, space: Space, pairs: Pairs, largest: int, reach: float
+        self, stakes: Floats, relative_sizes: Floats, *, space: Space, pairs: Directions, largest: int, reach: float
     ) -> None:
         """``reach`` is the largest possible ``-x``: 1 for any prediction, ``mu0`` for the null value."""
         super().__init__(space, pairs)

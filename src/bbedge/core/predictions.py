@@ -10,9 +10,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bbedge.core.arrays import Array, Places, Space, to_numpy
+from bbedge.core.arrays import Array, Places, Rows, Space, to_numpy
 from bbedge.core.design import Design
 
 
@@ -43,7 +42,7 @@ class Predictor(ABC):
         self._sums += means
         self._count += 1
 
-    def keep(self, rows: NDArray[np.intp]) -> None:
+    def keep(self, rows: Rows) -> None:
         """Forget all models but these rows; a row that is named twice becomes two."""
         self._sums = self._space.take(self._sums, rows, axis=-2)
 
@@ -64,9 +63,9 @@ class RunningMean(Predictor):
     a shift of ``tau / (2 r)`` for the pseudo-observation.
     """
 
-    def __init__(self, space: Space, shape: tuple[int, ...], tau: float) -> None:
+    def __init__(self, space: Space, shape: tuple[int, ...], design: Design) -> None:
         super().__init__(space, shape)
-        self._tau = tau
+        self._tau = design.tau
 
     @property
     def shift(self) -> float:
@@ -135,7 +134,7 @@ class TwoWay(Predictor):
         self._squares += self._space.xp.sum(means * means, axis=-1)
         self._fit = None
 
-    def keep(self, rows: NDArray[np.intp]) -> None:
+    def keep(self, rows: Rows) -> None:
         """See :class:`Predictor`."""
         super().keep(rows)
         self._squares = self._space.take(self._squares, rows, axis=-1)
@@ -161,4 +160,4 @@ def predictor_for(design: Design, space: Space, *, batch: tuple[int, ...] = ()) 
     shape = (*batch, len(design.models), design.layout.count)
     if design.prediction == "two-way":
         return TwoWay(space, shape)
-    return RunningMean(space, shape, tau=design.tau)
+    return RunningMean(space, shape, design)

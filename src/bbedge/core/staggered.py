@@ -20,8 +20,8 @@ import numpy as np
 from array_api_compat import device
 
 from bbedge.core.arrays import UNIT, Array, to_numpy
-from bbedge.core.closure import closure, closure_by_products
 from bbedge.core.evidence import Evidence
+from bbedge.core.paths import closure, closure_by_products
 
 _NOTHING = -1e300  # the logarithm of what adds nothing to any sum
 _ROUGH = 1e-6  # far more than the roundings of a first, quick bound

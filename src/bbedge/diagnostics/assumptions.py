@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bbedge.core.arrays import Floats
 from bbedge.core.checkpoints import item_order
 from bbedge.core.design import Design
 from bbedge.core.eholm import e_holm
@@ -26,8 +26,6 @@ from bbedge.core.positions import PositionTrend, pass_outcomes, position_trends
 from bbedge.core.scores import Scores
 from bbedge.diagnostics.repetition import CloseRuns, RepeatedScores, close_runs, repeated_scores
 from bbedge.records.values import Method
-
-Array = NDArray[np.float64]
 
 ALARM_LEVEL = 0.01
 """Largest probability of any alarm on sound runs."""
@@ -158,12 +156,11 @@ def diagnose(
 def positions(scores: Scores, order_seed: int) -> tuple[PositionTrend, ...]:
     """How the scores of the first replicate change with the place of their block in the run order of a seed."""
     order, counts = item_order(scores.items, scores.blocks, order_seed)
-    outcomes = pass_outcomes(scores.values[0][:, order], counts)
-    return position_trends(outcomes, scores.models, seed=order_seed)
+    return position_trends(pass_outcomes(scores.values[0][:, order], counts), scores.models, seed=order_seed)
 
 
 def block_dependence(
-    panels: Array,
+    panels: Floats,
     models: Sequence[str],
     layout: BlockLayout,
     *,
@@ -185,20 +182,16 @@ def block_dependence(
     if len(panels) < 3 or layout.count < 2:
         return ()
     groups = grouped(layout, rng)
-    rows = [panels[:, index] for index in range(len(models))]
-    if len(models) > 1:
-        rows.append(panels.mean(axis=1))
+    rows = [*panels.transpose(1, 0, 2), *([panels.mean(axis=1)] if len(models) > 1 else [])]
     implied = np.array([_block_sums(row, layout).var(axis=0, ddof=1).sum() for row in rows])
     sums = np.stack([_block_sums(row, groups).T for row in rows], axis=-1)  # groups x replicates x rows
-    varies = implied > 0.0
-    scale = np.where(varies, implied, 1.0)
+    varies, scale = implied > 0.0, np.where(implied > 0.0, implied, 1.0)
     observed = np.where(varies, sums.sum(axis=0).var(axis=0, ddof=1) / scale, 1.0)
     permuted = _permuted_variances(sums, rng, permutations) / scale
     # Equal up to rounding counts as equal; the observed arrangement is one of the permutations.
     bar = np.where(varies, observed * (1.0 - 1e-9), 0.0)
-    largest = permuted.max(axis=1)
     p_values = (1 + (permuted >= bar).sum(axis=0)) / (permutations + 1)
-    adjusted = (1 + (largest[:, None] >= bar).sum(axis=0)) / (permutations + 1)
+    adjusted = (1 + (permuted.max(axis=1, keepdims=True) >= bar).sum(axis=0)) / (permutations + 1)
     return tuple(
         BlockDependence(model=model, ratio=float(ratio), p_value=float(p), adjusted=float(q))
         for model, ratio, p, q in zip([*models, None], observed, p_values, adjusted, strict=False)
@@ -209,19 +202,18 @@ def grouped(layout: BlockLayout, rng: np.random.Generator) -> BlockLayout:
     """The layout, or of a layout with very many blocks one of a few hundred random groups of them."""
     if layout.count <= _MOST_GROUPS:
         return layout
-    of_block = rng.permutation(layout.count) % _MOST_GROUPS
     of_item = np.empty(len(layout.order), dtype=np.intp)
-    of_item[layout.order] = np.repeat(of_block, layout.sizes)
+    of_item[layout.order] = np.repeat(rng.permutation(layout.count) % _MOST_GROUPS, layout.sizes)
     return BlockLayout.of(of_item.tolist())
 
 
-def _block_sums(runs: Array, layout: BlockLayout) -> Array:
+def _block_sums(runs: Floats, layout: BlockLayout) -> Floats:
     """Block sums of the runs of a model, replicates x blocks, less those of the first."""
     # Differences from a run are exactly zero where nothing varies.
     return np.add.reduceat((runs - runs[0])[:, layout.order], layout.starts, axis=1)
 
 
-def _permuted_variances(sums: Array, rng: np.random.Generator, permutations: int) -> Array:
+def _permuted_variances(sums: Floats, rng: np.random.Generator, permutations: int) -> Floats:
     """Variance of the replicate totals, permutations x rows, with every group permuted over replicates by itself."""
     n_replicates, n_rows = sums.shape[1:]
     size = max(1, _CHUNK // (n_replicates * n_rows))
@@ -236,12 +228,11 @@ def _permuted_variances(sums: Array, rng: np.random.Generator, permutations: int
     return variances
 
 
-def rank_stability(panels: Array, models: Sequence[str]) -> RankStability:
+def rank_stability(panels: Floats, models: Sequence[str]) -> RankStability:
     """Compare the ranking of every single replicate with that of all of them."""
     means = panels.mean(axis=2)
     overall = means.mean(axis=0)
-    ahead = overall[:, None] > overall
-    reversed_ = (means[:, :, None] < means[:, None, :]) & ahead
+    reversed_ = (means[:, :, None] < means[:, None, :]) & (overall[:, None] > overall)
     counts = reversed_.sum(axis=0)
     reversals = [(models[a], models[b], int(counts[a, b])) for a, b in np.argwhere(counts).tolist()]
     return RankStability(
@@ -251,12 +242,11 @@ def rank_stability(panels: Array, models: Sequence[str]) -> RankStability:
     )
 
 
-def heterogeneity(panels: Array, models: Sequence[str], *, pairs: int = 5) -> tuple[Heterogeneity, ...]:
+def heterogeneity(panels: Floats, models: Sequence[str], *, pairs: int = 5) -> tuple[Heterogeneity, ...]:
     """The pairs closest in mean, with the items that favour each side."""
     items = panels.mean(axis=0)
     means = items.mean(axis=1)
-    order = np.argsort(-means, kind="stable")
-    neighbours = sorted(pairwise(order.tolist()), key=lambda pair: means[pair[0]] - means[pair[1]])
+    neighbours = pairwise(np.argsort(-means, kind="stable").tolist())
     return tuple(
         Heterogeneity(
             first=models[a],
@@ -265,7 +255,7 @@ def heterogeneity(panels: Array, models: Sequence[str], *, pairs: int = 5) -> tu
             for_first=int((items[a] > items[b]).sum()),
             for_second=int((items[a] < items[b]).sum()),
         )
-        for a, b in neighbours[:pairs]
+        for a, b in sorted(neighbours, key=lambda pair: means[pair[0]] - means[pair[1]])[:pairs]
     )
 
 
@@ -289,8 +279,8 @@ def split_null(
     half = n_replicates // 2
     if half < 2:
         return ()
-    # No margins are shown: the whole of alpha is for certificates.
     names = ("first half", "second half")
+    # No margins are shown: the whole of alpha is for certificates.
     pair = Design.make(names, scores.items, blocks=scores.blocks, method=method, margin_share=0.0, holm="direct")
     orders = np.stack([np.arange(n_replicates), *(rng.permutation(n_replicates) for _ in range(splits))])
     log_weights = np.log([0.25, *[0.25 / splits] * splits])  # each for either direction

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from math import ceil, exp, log
 from typing import Literal
 
-from bbedge.core.copies import Copy
 from bbedge.core.positions import LEAST_PLACES, PositionTrend, strongest
 from bbedge.core.scores import Scores
 from bbedge.diagnostics.assumptions import (
@@ -56,7 +55,7 @@ _QUESTIONS: dict[FindingKind, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Finding:
     """The result of one diagnostic, in words."""
 
@@ -95,14 +94,7 @@ def findings_of(diagnosis: Diagnosis, scores: Scores, *, write: Callable[[Argume
 
 def finding(kind: FindingKind, *, verdict: Verdict, found: str, not_shown: str, to_do: str = "") -> Finding:
     """A finding; there is only something to do where something was found."""
-    return Finding(
-        kind=kind,
-        question=_QUESTIONS[kind],
-        verdict=verdict,
-        found=found,
-        not_shown=not_shown,
-        to_do=to_do if verdict in ("look", "alarm") else "",
-    )
+    return Finding(kind, _QUESTIONS[kind], verdict, found, not_shown, to_do if verdict in ("look", "alarm") else "")
 
 
 def _verdict(p_value: float, level: float) -> Verdict:
@@ -121,17 +113,13 @@ def _dependence(
         )
     worst = min(results, key=lambda each: (each.adjusted, each.p_value))
     verdict = _verdict(worst.adjusted, DEPENDENCE_LEVEL)
-    of_models = [each for each in results if each.model is not None]
+    adjusted = [each.adjusted for each in results if each.model is not None]
     found = (
         f"The variance of replicate means is {worst.ratio:.2f} times what independent blocks imply for "
-        f"{_whose(worst.model)} (p {worst.p_value:.3g}"
+        f"{_whose(worst.model)} {_p_values(worst, len(adjusted))}"
     )
-    if len(of_models) > 1:
-        found += f"; {worst.adjusted:.3g} as the most striking result for {len(of_models)} models"
-    found += ")."
-    striking = [each for each in of_models if each.adjusted <= LOOK_LEVEL]
-    if len(striking) > 1:
-        found += f" {len(striking)} of {len(of_models)} models stand out."
+    if (striking := sum(each <= LOOK_LEVEL for each in adjusted)) > 1:
+        found += f" {striking} of {len(adjusted)} models stand out."
     not_shown = "Dependence that is the same in every replicate, or too weak for this many replicates to show."
     if verdict != "no alarm":
         not_shown = (
@@ -158,16 +146,15 @@ def _copies(diagnosis: Diagnosis, scores: Scores, write: Callable[[Argument], st
             not_shown="Anything about copies.",
         )
     copied = [each for each in diagnosis.close if each.differing == 0 and each.adjusted <= REPETITION_LEVEL]
-    copies = scores.copies
-    in_copies = {(copy.replicate, model) for copy in copies for model in copy.models}
+    in_copies = {(copy.replicate, model) for copy in scores.copies for model in copy.models}
     others = [
         each for each in diagnosis.repeated if not any((place, each.model) in in_copies for place in each.replicates)
     ]
     steady = [each.model for each in others if each.always]
-    signs = copies or any(each.always and each.varied for each in others)
+    signs = scores.copies or any(each.always and each.varied for each in others)
     # Where nothing varies at all, certify stops, but honest runs of a deterministic system look the same: no alarm.
     verdict: Verdict = "alarm" if copied else "look" if signs else "no alarm"
-    sentences = [*_copy_sentences(copies, scores)]
+    sentences = _copy_sentences(scores)
     if steady:
         sentences.append(
             f"{len(steady)} of {len(scores.models)} models have the same scores in all "
@@ -186,7 +173,7 @@ def _copies(diagnosis: Diagnosis, scores: Scores, write: Callable[[Argument], st
             "The other runs differ so much that independent runs would repeat each other with a probability of at "
             f"most {min(each.adjusted for each in copied):.2g}."
         )
-    elif copies or others:
+    elif scores.copies or others:
         sentences.append(
             "That is no proof of a copy: a deterministic system repeats itself, and runs that differ on few items are "
             "sometimes equal by chance."
@@ -203,10 +190,10 @@ def _copies(diagnosis: Diagnosis, scores: Scores, write: Callable[[Argument], st
     )
 
 
-def _copy_sentences(copies: Sequence[Copy], scores: Scores) -> list[str]:
+def _copy_sentences(scores: Scores) -> list[str]:
     """The copies that stop other commands, with their replicates and models."""
     groups: dict[tuple[int, tuple[str, ...], bool], list[int]] = {}
-    for copy in copies:
+    for copy in scores.copies:
         groups.setdefault((copy.of, copy.models, copy.whole), [copy.of]).append(copy.replicate)
     return _first_few(
         [
@@ -316,16 +303,11 @@ def _position(trends: Sequence[PositionTrend], scores: Scores) -> Finding:
             found=f"{counted(len(set(scores.blocks)), 'block')}: at least {LEAST_PLACES} are needed.",
             not_shown="Whether scores depend on their place.",
         )
-    found = (
-        f"The scores of {_whose(worst.model)} have a correlation of {worst.correlation:+.2f} with their place in the "
-        f"run order (p {worst.p_value:.3g}"
-    )
-    if len(trends) > 1:
-        found += f"; {worst.adjusted:.3g} as the most striking result for {len(trends) - 1} models"
     return finding(
         "position",
         verdict=_verdict(worst.adjusted, POSITION_LEVEL),
-        found=f"{found}).",
+        found=f"The scores of {_whose(worst.model)} have a correlation of {worst.correlation:+.2f} with their place in "
+        f"the run order {_p_values(worst, len(trends) - 1)}",
         not_shown="Changes that come and go, and changes in later runs, which no look inside a run depends on.",
         to_do="Check for a server that degraded while it was used, limits on requests, or a judge that changed. Do not "
         "rely on what looks inside the first run certified until it is explained.",
@@ -334,9 +316,9 @@ def _position(trends: Sequence[PositionTrend], scores: Scores) -> Finding:
 
 def _stability(result: RankStability) -> Finding:
     verdict: Verdict = "not possible" if result.replicates < 2 else "look" if result.differing else "no alarm"
-    found = "There is only one replicate."
-    if result.replicates > 1:
-        found = f"{result.differing} of {result.replicates} single replicates rank the models differently from all."
+    found = f"{result.differing} of {result.replicates} single replicates rank the models differently from all."
+    if result.replicates < 2:
+        found = "There is only one replicate."
     if result.reversals:
         a, b, times = result.reversals[0]
         found += f" Most often reversed: {quoted(a)} and {quoted(b)}, in {times}."
@@ -350,15 +332,19 @@ def _stability(result: RankStability) -> Finding:
 
 
 def _heterogeneity(closest: Heterogeneity) -> Finding:
-    both = min(closest.for_first, closest.for_second) > 0
     return finding(
         "item-heterogeneity",
-        verdict="look" if both else "no alarm",
+        verdict="look" if closest.for_first and closest.for_second else "no alarm",
         found=f"{quoted(closest.first)} and {quoted(closest.second)} are {closest.difference:.4f} apart on the [0, 1] "
         f"scale: the first is ahead on {closest.for_first} items, the second on {closest.for_second}.",
         not_shown="How much of this is noise; with few replicates, most of it.",
         to_do="Do not use methods that treat items as alike (SERPANT, pooled tests); bb-edge does not need that.",
     )
+
+
+def _p_values(worst: BlockDependence | PositionTrend, n_models: int) -> str:
+    among = f"; {worst.adjusted:.3g} as the most striking result for {n_models} models" if n_models > 1 else ""
+    return f"(p {worst.p_value:.3g}{among})."
 
 
 def _whose(model: str | None) -> str:

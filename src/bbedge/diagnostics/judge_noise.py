@@ -18,15 +18,14 @@ from math import sqrt
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bbedge.core.arrays import Floats
 from bbedge.core.panels import BlockLayout
 from bbedge.core.scores import JudgedScores
 from bbedge.diagnostics.findings import Finding, finding
 from bbedge.errors import DomainError
 from bbedge.text import counted, quoted
 
-Array = NDArray[np.float64]
 Worth = Literal["runs", "judgements"]
 """What is worth paying for: more runs, or more judgements of each answer."""
 
@@ -67,7 +66,7 @@ class NoiseParts:
         return max(self.answers, 0.0) + max(self.judge, 0.0) / judgements
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class JudgeNoise:
     """The noise of a judged benchmark, and what is worth paying for."""
 
@@ -132,29 +131,23 @@ def judge_noise(judged: JudgedScores, *, cost: float = 1.0) -> JudgeNoise | None
     if replicates < 2 or judgements < 2:
         return None
     layout = BlockLayout.of(judged.scores.blocks)
-    names = judged.scores.models
-    models = tuple(_parts(name, judged.judgements[:, :, place], layout, judgements) for place, name in enumerate(names))
+    models = tuple(
+        _parts(name, judged.judgements[:, :, place], layout) for place, name in enumerate(judged.scores.models)
+    )
     together = _average(models)
     spent = [together.variance(count) * (1.0 + count * cost) for count in range(1, MOST_JUDGEMENTS + 1)]
     best, now = int(np.argmin(spent)) + 1, together.variance(judgements) * (1.0 + judgements * cost)
-    return JudgeNoise(
-        replicates=replicates,
-        judgements=judgements,
-        cost=cost,
-        models=models,
-        together=together,
-        best=best if now > 0.0 else judgements,
-        saved=1.0 - min(spent) / now if now > 0.0 else 0.0,
-    )
+    if now <= 0.0:
+        return JudgeNoise(replicates, judgements, cost, models, together, judgements, 0.0)
+    return JudgeNoise(replicates, judgements, cost, models, together, best, 1.0 - min(spent) / now)
 
 
-def _parts(model: str, values: Array, layout: BlockLayout, judgements: int) -> NoiseParts:
+def _parts(model: str, values: Floats, layout: BlockLayout) -> NoiseParts:
     """The parts of one model: replicates x judgements x items."""
     # Differences from one judgement are exactly zero where nothing varies.
-    ordered = (values - values[0, 0])[..., layout.order]
-    sums = np.add.reduceat(ordered, layout.starts, axis=-1) / values.shape[-1]
+    sums = np.add.reduceat((values - values[0, 0])[..., layout.order], layout.starts, axis=-1) / values.shape[-1]
     judge = sums.var(axis=1, ddof=1).mean(axis=0)
-    answers = sums.mean(axis=1).var(axis=0, ddof=1) - judge / judgements
+    answers = sums.mean(axis=1).var(axis=0, ddof=1) - judge / values.shape[1]
     return NoiseParts(
         model=model,
         answers=float(answers.sum()),
@@ -164,7 +157,7 @@ def _parts(model: str, values: Array, layout: BlockLayout, judgements: int) -> N
     )
 
 
-def _error(of_blocks: Array) -> float | None:
+def _error(of_blocks: Floats) -> float | None:
     """Standard error of a sum of independent terms. Terms of different means make it larger, never smaller."""
     count = len(of_blocks)
     return float(np.sqrt(count * of_blocks.var(ddof=1))) if count > 1 else None
@@ -235,11 +228,10 @@ def _parts_in_words(noise: JudgeNoise) -> str:
 
 def _worth(noise: JudgeNoise) -> str:
     price = "as much as" if noise.cost == 1.0 else f"{noise.cost:g} times as much as"
-    now = counted(noise.judgements, "judgement")
     if not noise.pays:
         return (
-            f"Pay for more runs: where a judgement costs {price} an answer, {now} of each answer are about the best "
-            "number."
+            f"Pay for more runs: where a judgement costs {price} an answer, "
+            f"{counted(noise.judgements, 'judgement')} of each answer are about the best number."
         )
     best = (
         f"{MOST_JUDGEMENTS} or more judgements" if noise.best == MOST_JUDGEMENTS else counted(noise.best, "judgement")

@@ -10,16 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import comb
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bbedge.core.arrays import Floats, Ints
 from bbedge.core.copies import Fingerprint, fingerprints
 from bbedge.core.panels import BlockLayout
 from bbedge.core.scores import Scores
-
-Array = NDArray[np.float64]
 
 _FAR_FEWER = 0.5  # of the usual number of differing items; pairs above are never suspected
 
@@ -75,7 +72,7 @@ def repeated_scores(scores: Scores) -> tuple[RepeatedScores, ...]:
 
 
 def close_runs(
-    panels: Array, models: Sequence[str], layout: BlockLayout, *, level: float = 0.05
+    panels: Floats, models: Sequence[str], layout: BlockLayout, *, level: float = 0.05
 ) -> tuple[CloseRuns, ...]:
     r"""The closest pair of replicates of each model and of all models together, and every other pair below the level.
 
@@ -108,19 +105,15 @@ def close_runs(
     return tuple(found)
 
 
-def _differing(runs: Array, layout: BlockLayout) -> NDArray[np.int64]:
+def _differing(runs: Floats, layout: BlockLayout) -> Ints:
     """Items that differ between two replicates of a model: pairs x blocks."""
-    found = np.empty((comb(len(runs), 2), layout.count), dtype=np.int64)
-    ordered, start = runs[:, layout.order], 0
-    for place in range(len(runs) - 1):
-        unequal = ordered[place + 1 :] != ordered[place]
-        found[start : start + len(unequal)] = np.add.reduceat(unequal, layout.starts, axis=1, dtype=np.int64)
-        start += len(unequal)
-    return found
+    ordered = runs[:, layout.order]
+    unequal = (ordered[place + 1 :] != ordered[place] for place in range(len(runs) - 1))
+    return np.concatenate([np.add.reduceat(each, layout.starts, axis=1, dtype=np.int64) for each in unequal])
 
 
 def _close(
-    model: str | None, differing: NDArray[np.int64], pairs: Sequence[tuple[int, int]], *, tests: int, level: float
+    model: str | None, differing: Ints, pairs: Sequence[tuple[int, int]], *, tests: int, level: float
 ) -> list[CloseRuns]:
     totals = differing.sum(axis=1)
     usual = float(totals.mean())
@@ -141,16 +134,15 @@ def _close(
     ]
 
 
-def _tail_bounds(differing: NDArray[np.int64], totals: NDArray[np.int64]) -> Array:
+def _tail_bounds(differing: Ints, totals: Ints) -> Floats:
     """Chernoff's bound on the probability of so few differing items, for each of the totals."""
     least = differing.min(axis=0)
     beyond = (differing - least)[:, (differing != least).any(axis=0)]  # blocks that never change add nothing
     if not beyond.size:
         return np.ones(len(totals))
-    # From where the bound is flat to where only an exact copy counts; any rate gives a valid bound.
-    rates = np.geomspace(0.25 / beyond.max(), 64.0, num=48)
     log_bounds = np.zeros(len(totals))
-    for rate in rates:
+    # From where the bound is flat to where only an exact copy counts; any rate gives a valid bound.
+    for rate in np.geomspace(0.25 / beyond.max(), 64.0, num=48):
         log_moment = np.log(np.exp(-rate * beyond).mean(axis=0)).sum()
         log_bounds = np.minimum(log_bounds, rate * (totals - least.sum()) + log_moment)
     return np.exp(log_bounds)

@@ -13,8 +13,8 @@ from rich.text import Text
 from scipy.special import betaincinv
 
 from bbedge.study.measures import METRICS
-from bbedge.study.results import Results, Row
-from bbedge.study.study import Column, Published, Study
+from bbedge.study.results import StudyNumber, StudyResults
+from bbedge.study.study import Published, Study, StudyColumn
 from bbedge.text import shown
 
 _Z = 1.959963984540054
@@ -51,7 +51,7 @@ class SettingTable:
     """The numbers, row by row."""
 
 
-def heading(column: Column, looks: int) -> str:
+def heading(column: StudyColumn, looks: int) -> str:
     """What a column is called."""
     label = METRICS[column.metric].label
     if column.reaches is not None:
@@ -60,7 +60,7 @@ def heading(column: Column, looks: int) -> str:
     return label.replace(" at r", f" at {at}").replace(" up to r", f" up to {at}").replace(" by r", f" by {at}")
 
 
-def setting_tables(study: Study, results: Results) -> tuple[SettingTable, ...]:
+def setting_tables(study: Study, results: StudyResults) -> tuple[SettingTable, ...]:
     """One table per setting, with the columns that were measured in it."""
     tables = []
     printed = {(each.setting, each.method, each.column): each for each in study.published}
@@ -92,7 +92,7 @@ def setting_tables(study: Study, results: Results) -> tuple[SettingTable, ...]:
     return tuple(tables)
 
 
-def _cell(row: Row | None, column: Column, published: Published | None, looks: int) -> StudyCell:
+def _cell(row: StudyNumber | None, column: StudyColumn, published: Published | None, looks: int) -> StudyCell:
     paper = "" if published is None else f"{published.value:g}"
     if published is not None and published.deviation is not None:
         paper += f" ± {_Z * published.deviation / math.sqrt(_PAPER_REPETITIONS):.2f}"
@@ -108,7 +108,7 @@ def _cell(row: Row | None, column: Column, published: Published | None, looks: i
     return StudyCell(ours=ours, paper=paper, differs=published is not None and not agrees(row, column, published))
 
 
-def agrees(row: Row, column: Column, published: Published) -> bool:
+def agrees(row: StudyNumber, column: StudyColumn, published: Published) -> bool:
     """Whether our 95 % Monte Carlo interval meets the paper's; a number printed alone is taken as it stands."""
     low, high = published.value, published.value
     if column.reaches is not None:
@@ -185,7 +185,7 @@ class Made:
         return f"{self.repetitions} repetitions, seed {self.seed}, bbedge {self.version}, code {self.fingerprint}."
 
 
-def study_page(study: Study, results: Results, made: Made) -> str:
+def study_page(study: Study, results: StudyResults, made: Made) -> str:
     """The page, in Markdown."""
     tables = setting_tables(study, results)
     lines = [f"# {study.title}", "", study.question, ""]
@@ -206,7 +206,7 @@ def study_page(study: Study, results: Results, made: Made) -> str:
     return "\n".join(lines)
 
 
-def _legend(study: Study, results: Results) -> Iterable[str]:
+def _legend(study: Study, results: StudyResults) -> Iterable[str]:
     measured = {row.metric for row in results.rows}
     for name in dict.fromkeys(column.metric for column in study.table if column.metric in measured):
         metric = METRICS[name]

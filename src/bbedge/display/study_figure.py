@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bbedge.display.plotting import COLOURS, DASHES, house_style
 from bbedge.study.measures import METRICS
-from bbedge.study.results import Results
+from bbedge.study.results import StudyResults
 from bbedge.study.study import Study
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _DASHED = {
 _ALPHA = 0.05
 
 
-def study_figure(study: Study, results: Results, *, width: float | None = None) -> Figure:
+def study_figure(study: Study, results: StudyResults, *, width: float | None = None) -> Figure:
     """Draw the curves of a study; a figure that will have this width in inches has a legend that fits."""
     with house_style():
         from matplotlib.figure import Figure
@@ -88,7 +88,7 @@ def _look(place: int, method: str) -> dict[str, object]:
     }
 
 
-def _panel(ax: Axes, results: Results, setting: str, metric: str, looks: dict[str, dict[str, object]]) -> None:
+def _panel(ax: Axes, results: StudyResults, setting: str, metric: str, looks: dict[str, dict[str, object]]) -> None:
     top = 0.0
     for method in results.methods(setting):
         curve = [row for row in results.curve(setting, method, metric) if row.replicate is not None]

@@ -108,7 +108,7 @@ class Question:
             pairs = graph.unresolved_pairs
             pairs = pairs[wide[pairs].any(axis=1)]
             return _answer(leaderboard, pairs, text if wide.any() else f"every rank is known within {self.width}")
-        text = f"{graph.n_resolved} of {graph.ranks.n_pairs} pairs certified"
+        text = f"{graph.n_resolved} of {graph.n_pairs} pairs certified"
         return _answer(leaderboard, graph.unresolved_pairs, text)
 
     def needed(self, leaderboard: Leaderboard, *, drop: Drop) -> frozenset[str]:
@@ -120,13 +120,13 @@ class Question:
             return frozenset(names)
         # Settled in every view: what is no longer run stops in all of them.
         every = [leaderboard, *leaderboard.views]
-        unsettled = frozenset[str]().union(*(_chosen(names, ~view.graph.ranks.settled) for view in every))
+        unsettled = frozenset[str]().union(*(_chosen(names, ~view.graph.settled) for view in every))
         if drop == "settled":
             return unsettled
         leaderboard = self.seen_in(leaderboard)
         graph = leaderboard.graph
         if self.kind == "all-pairs":
-            needed = _chosen(names, ~graph.ranks.settled)
+            needed = _chosen(names, ~graph.settled)
         elif self.kind == "pair":
             needed = frozenset((self.better, self.worse))
         elif self.kind == "ranks":
@@ -136,13 +136,12 @@ class Question:
         else:
             # A model below k others is outside, one above all but k is inside. A model that must still be separated
             # from it is so by a path through models that are still run (docs/evaluate.md).
-            ranks = graph.ranks
-            needed = _chosen(names, (ranks.n_better < self.k) & (ranks.n_worse < len(names) - self.k))
+            needed = _chosen(names, (graph.n_better < self.k) & (graph.n_worse < len(names) - self.k))
         return needed if len(needed) >= 2 else unsettled
 
     def _wide(self, leaderboard: Leaderboard) -> NDArray[np.bool_]:
         """The models whose ranks are not known well enough."""
-        ranks = leaderboard.graph.ranks
+        ranks = leaderboard.graph
         wide: NDArray[np.bool_] = ranks.n_models - ranks.n_worse - (1 + ranks.n_better) > self.width
         return wide
 
@@ -159,8 +158,8 @@ class Question:
         decided = graph.above[np.ix_(first, rest)] | graph.above[np.ix_(rest, first)].T
         across = np.argwhere(~decided)
         pairs = np.stack([first[across[:, 0]], rest[across[:, 1]]], axis=1)
-        inside = int((graph.ranks.n_worse >= len(names) - self.k).sum())
-        outside = int((graph.ranks.n_better >= self.k).sum())
+        inside = int((graph.n_worse >= len(names) - self.k).sum())
+        outside = int((graph.n_better >= self.k).sum())
         text = f"{inside} models are certainly in the Top-{self.k}, {outside} certainly not"
         return _answer(leaderboard, pairs, text, answered=False)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -13,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bbedge.core.arrays import write_archive
+from bbedge.core.arrays import DAMAGE, Mask, write_archive
 from bbedge.core.design import Design
 from bbedge.core.family import Family
 from bbedge.errors import BbedgeError, DataError, DesignError, DomainError
@@ -23,9 +21,10 @@ from bbedge.files import UNFINISHED, LockedError, lock, replacing, write_whole
 from bbedge.records.codec import FILE_VERSION, check_file_version, convert, plain
 from bbedge.text import shown_path
 
-# What NumPy and zipfile raise on bytes that are not an archive they wrote.
-_DAMAGE = (ValueError, KeyError, IndexError, EOFError, RuntimeError, zipfile.BadZipFile)
 _DESIGN, _JOURNAL = "design.json", "journal.json"
+_INCOMPLETE = (
+    "; the folder of the run must be complete, and on a cluster it must be on a file system that all machines share"
+)
 
 
 def save_array(file: Path, array: np.ndarray) -> None:
@@ -48,19 +47,15 @@ def remove_unfinished(folder: Path) -> None:
 
 
 @contextmanager
-def loaded(file: Path) -> Iterator[Any]:
-    """The arrays of a file, read when they are asked for; a file that is missing or damaged is named."""
+def reading(file: Path, advice: str = "") -> Iterator[None]:
+    """Name the file of a run that is missing, or that is not what was written."""
     try:
-        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
-            yield arrays
+        yield
     except OSError as error:
-        raise DataError(
-            f"{shown_path(file)}: cannot be read ({error.strerror}); the folder of the run must be complete, and on "
-            "a cluster it must be on a file system that all machines share"
-        ) from error
+        raise DataError(f"{shown_path(file)}: cannot be read ({error.strerror}){advice}") from error
     except BbedgeError:
         raise
-    except _DAMAGE as error:
+    except (*DAMAGE, TypeError) as error:
         raise damaged(file) from error
 
 
@@ -75,7 +70,7 @@ def map_array(file: Path) -> np.ndarray:
         return np.asarray(np.load(file, mmap_mode="r", allow_pickle=False))
     except OSError as error:
         raise DataError(f"{shown_path(file)}: cannot be read ({error.strerror or error})") from error
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise DataError(f"{shown_path(file)}: not an array that NumPy saved as .npy ({error})") from error
 
 
@@ -177,23 +172,25 @@ class TiledRun:
     def open(cls, folder: Path) -> TiledRun:
         """The run of a folder."""
         file = folder / _DESIGN
-        try:
+        with reading(file):
+            if not file.exists():
+                raise DataError(
+                    f"{shown_path(folder)}: no tiled run here; create one. On a cluster the folder must be on a file "
+                    "system that all machines share"
+                )
             content = json.loads(file.read_text(encoding="utf-8"))
-        except FileNotFoundError as error:
-            raise DataError(
-                f"{shown_path(folder)}: no tiled run here; create one. On a cluster the folder must be on a file "
-                "system that all machines share"
-            ) from error
-        except OSError as error:
-            raise DataError(f"{shown_path(file)}: cannot be read ({error.strerror})") from error
-        except ValueError as error:
-            raise damaged(file) from error
-        if not isinstance(content, dict):
-            raise damaged(file)
-        check_file_version(content.get("version"), what=f"{shown_path(file)}: the run", kind=DataError)
-        if content.pop("digest", None) != _digest(content):
-            raise damaged(file)
-        return cls(folder=folder, design=_design(content["design"]), tile=content["tile"], digest=_digest(content))
+            if not isinstance(content, dict):
+                raise damaged(file)
+            check_file_version(content.get("version"), what=f"{shown_path(file)}: the run", kind=DataError)
+            if content.pop("digest", None) != _digest(content):
+                raise damaged(file)
+        design = convert(
+            content["design"],
+            Design,
+            source="this version of bbedge cannot use the design of the run",
+            error=DesignError,
+        )
+        return cls(folder=folder, design=design, tile=content["tile"], digest=_digest(content))
 
     @property
     def n_strips(self) -> int:
@@ -204,7 +201,7 @@ class TiledRun:
         """The models of a strip."""
         return slice(number * self.tile, min((number + 1) * self.tile, len(self.design.models)))
 
-    def tested(self, row: int, col: int) -> NDArray[np.bool_]:
+    def tested(self, row: int, col: int) -> Mask:
         """The tested directions of a tile."""
         return self.design.family.mask(self.design.models, self.strip(row), self.strip(col))
 
@@ -227,42 +224,51 @@ class TiledRun:
         """What every file records: its run, and how many replicates it has."""
         return {"run": np.frombuffer(bytes.fromhex(self.digest), dtype=np.uint8), "count": np.array([replicate])}
 
-    def count_of(self, arrays: Any, file: Path) -> int:  # noqa: ANN401 - an archive of NumPy, which has no type
-        """How many replicates a file has; the file of another run is refused."""
-        if arrays["run"].tobytes().hex() != self.digest:
-            raise DesignError(f"{shown_path(file)}: belongs to a run with another design; restore this run's own file")
-        return int(arrays["count"][0])
+    @contextmanager
+    def loaded(self, file: Path) -> Iterator[tuple[int, Any]]:
+        """How many replicates a file of this run has, and its arrays, each read when it is asked for."""
+        with (
+            reading(file, _INCOMPLETE),
+            file.open("rb") as stream,
+            np.load(stream, allow_pickle=False) as arrays,
+        ):
+            if arrays["run"].tobytes().hex() != self.digest:
+                raise DesignError(
+                    f"{shown_path(file)}: belongs to a run with another design; restore this run's own file"
+                )
+            yield int(arrays["count"][0]), arrays
 
     @contextmanager
     def at(self, file: Path, replicate: int) -> Iterator[Any]:
         """The arrays of a file, which must have exactly this many replicates."""
-        with loaded(file) as arrays:
-            count = self.count_of(arrays, file)
+        with self.loaded(file) as (count, arrays):
             if count != replicate:
-                raise self.out_of_step(file, count, replicate)
+                raise out_of_step(file, count, replicate)
             yield arrays
 
-    def out_of_step(self, file: Path, count: int, replicate: int) -> DataError:
-        """The error for a file that cannot take in a replicate."""
-        return DataError(
-            f"{shown_path(file)}: has {count} replicates where replicate {replicate} is added; restore the "
-            "folder from a copy, or make the run again"
-        )
+    def read(self, file: Path, name: str, replicate: int) -> np.ndarray:
+        """An array of a file, which must have exactly this many replicates."""
+        with self.at(file, replicate) as arrays:
+            return np.asarray(arrays[name])
 
-    def journal(self) -> TiledProgress:
-        """The journal."""
+    def progress(self) -> TiledProgress:
+        """The looks so far, and what was begun."""
         file = self.folder / _JOURNAL
-        try:
+        with reading(file):
             content = json.loads(file.read_text(encoding="utf-8"))
             return TiledProgress(looks=tuple(TiledLook(**look) for look in content["looks"]), begun=content["begun"])
-        except OSError as error:
-            raise DataError(f"{shown_path(file)}: cannot be read ({error.strerror})") from error
-        except (ValueError, KeyError, TypeError) as error:
-            raise damaged(file) from error
 
-    def write(self, journal: TiledProgress) -> None:
-        """Replace the journal."""
-        write_whole(self.folder / _JOURNAL, json.dumps(asdict(journal)))
+    def write(self, progress: TiledProgress) -> None:
+        """Replace the progress."""
+        write_whole(self.folder / _JOURNAL, json.dumps(asdict(progress)))
+
+
+def out_of_step(file: Path, count: int, replicate: int) -> DataError:
+    """The error for a file that cannot take in a replicate."""
+    return DataError(
+        f"{shown_path(file)}: has {count} replicates where replicate {replicate} is added; restore the "
+        "folder from a copy, or make the run again"
+    )
 
 
 @lru_cache(maxsize=2)
@@ -275,17 +281,8 @@ def run_of(folder: Path, digest: str) -> TiledRun:
 
 
 def _content(design: Design, tile: int) -> dict[str, Any]:
-    # By way of JSON, so that tuples are lists before the first digest as after.
-    content: dict[str, Any] = json.loads(json.dumps({"version": FILE_VERSION, "tile": tile, "design": plain(design)}))
-    return content
+    return {"version": FILE_VERSION, "tile": tile, "design": plain(design)}
 
 
 def _digest(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode("ascii")).hexdigest()
-
-
-def _design(values: dict[str, Any]) -> Design:
-    try:
-        return convert(values, Design, source="design")
-    except BbedgeError as error:
-        raise DesignError(f"this version of bbedge cannot use the design of the run: {error}") from error

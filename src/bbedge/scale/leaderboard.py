@@ -10,18 +10,20 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bbedge.backends import Backend, Crew
-from bbedge.core.closure import Bits, Mask, close, empty, packed, unpacked
+from bbedge.core.arrays import Floats, Ints, Mask
 from bbedge.core.design import Design
 from bbedge.core.eholm import log_threshold_of
+from bbedge.core.graph import Ranks
+from bbedge.core.paths import Bits, close, empty, packed, unpacked
 from bbedge.errors import DataError, DesignError, DomainError
-from bbedge.scale.folder import TiledLook, TiledProgress, TiledRun, locked, remove_unfinished
+from bbedge.scale.folder import TiledLook, TiledProgress, TiledRun, locked, out_of_step, remove_unfinished
 from bbedge.scale.tiles import (
     Panel,
     PanelLike,
@@ -37,6 +39,7 @@ from bbedge.scale.tiles import (
     strip_means,
 )
 from bbedge.text import shown_path
+from bbedge.workers import Backend, Crew
 
 _ROWS = 256  # that are worked on at a time, so that temporaries stay small; a multiple of 64
 
@@ -89,7 +92,7 @@ class TiledLeaderboard:
     @property
     def looks(self) -> tuple[TiledLook, ...]:
         """The history of looks."""
-        return self._run.journal().looks
+        return self._run.progress().looks
 
     @property
     def replicates(self) -> int:
@@ -122,29 +125,24 @@ class TiledLeaderboard:
             raise DomainError(f"unknown backend {backend!r}; choose one of {', '.join(get_args(Backend))}")
         run = self._run
         with locked(run.folder / "lock"):
-            journal = run.journal()
-            scores = Panel(run, panel)
-            digest = scores.digest()
-            number = len(journal.looks) + 1
-            done = _already(journal, digest, replicate)
+            before, scores = run.progress(), Panel(run, panel)
+            digest, number = scores.digest(), len(before.looks) + 1
+            done = _already(before, digest, replicate)
             if done is not None:
                 return done
             with Crew(backend, workers=workers, address=address) as crew:
                 remove_unfinished(run.folder)
-                run.write(replace(journal, begun=digest))
+                run.write(replace(before, begun=digest))
                 for strip in range(run.n_strips):
                     add_strip(run, strip, scores, number)
                 look = self._look(crew, number, digest, progress)
-            run.write(TiledProgress(looks=(*journal.looks, look)))
+            run.write(TiledProgress(looks=(*before.looks, look)))
         return look
 
     def _look(self, crew: Crew, number: int, digest: str, progress: Callable[[int, int], None]) -> TiledLook:
         """Both passes over the tiles: the evidence first, and when all of it is known, the certificates."""
         run, alpha = self._run, self._run.design.certificate_alpha
-        tasks = [
-            TileTask(folder=run.folder, digest=run.digest, row=row, col=col, replicate=number)
-            for row, col in run.tiles()
-        ]
+        tasks = [TileTask(run.folder, run.digest, row, col, number) for row, col in run.tiles()]
 
         def collected(results: Iterator[tuple[float, float]], *, before: int) -> list[tuple[float, float]]:
             kept = []
@@ -156,9 +154,8 @@ class TiledLeaderboard:
         weak = collected(crew.map_unordered(add_replicate, tasks), before=0)
         # Added without error and rounded once, in whatever order the tiles came.
         deficits, directions = (math.fsum(part) for part in zip(*weak, strict=True))
-        threshold = float(
-            log_threshold_of(np.float64(deficits), alpha, directions=int(directions), terms=2 * run.tile + 1)
-        )
+        terms = 2 * run.tile + 1
+        threshold = float(log_threshold_of(np.float64(deficits), alpha, directions=int(directions), terms=terms))
         tasks = [replace(task, log_threshold=threshold) for task in tasks]
         certified = collected(crew.map_unordered(certify, tasks), before=len(tasks))
         current, edges = (int(sum(part)) for part in zip(*certified, strict=True))
@@ -172,15 +169,15 @@ class TiledLeaderboard:
 
     def _finished(self) -> int:
         """The number of replicates, if no update is under way."""
-        journal = self._run.journal()
-        if journal.begun is not None:
+        done = self._run.progress()
+        if done.begun is not None:
             raise DataError(
-                f"{shown_path(self._run.folder)}: replicate {len(journal.looks) + 1} is not complete; "
+                f"{shown_path(self._run.folder)}: replicate {len(done.looks) + 1} is not complete; "
                 "update with its panel again"
             )
-        return len(journal.looks)
+        return len(done.looks)
 
-    def means(self) -> NDArray[np.float64]:
+    def means(self) -> Floats:
         """Mean score of every model on the [0, 1] scale; NaN before the first replicate."""
         done = self._finished()
         return np.concatenate([strip_means(self._run, strip, done) for strip in range(self._run.n_strips)])
@@ -195,7 +192,7 @@ class TiledLeaderboard:
             for col in range(self._run.n_strips):
                 yield self.tile(row, col)
 
-    def lower_bounds(self, row: int, col: int) -> NDArray[np.float64]:
+    def lower_bounds(self, row: int, col: int) -> Floats:
         """Lower bounds of the differences of a tile, simultaneous over all tiles and looks; NaN where not tested.
 
         **Guarantee:** with probability at least ``1 - alpha`` those of all tiles hold, at every look at once.
@@ -207,7 +204,7 @@ class TiledLeaderboard:
         with one_thread():
             mixture, count = load_mixture(self._run, row, col, fresh=False)
             if count != done:
-                raise self._run.out_of_step(self._run.tile_file(row, col, "state"), count, done)
+                raise out_of_step(self._run.tile_file(row, col, "state"), count, done)
             bounds = mixture.lower_bounds(self.design.n_directions)
         if self.design.is_joint:  # where both hold, a certified direction exceeds tau
             bounds = np.where(read_first(self._run, row, col, done) > 0, np.maximum(bounds, self.design.tau), bounds)
@@ -231,43 +228,36 @@ class TiledLeaderboard:
         done, looks = self._finished(), self.looks
         return self._packed(lambda row, col: read_tile(self._run, row, col, done).log_e >= looks[-1].log_threshold)
 
-    def _packed(self, edges_of: Callable[[int, int], NDArray[np.bool_]]) -> PackedGraph:
+    def _packed(self, edges_of: Callable[[int, int], Mask]) -> PackedGraph:
         """A strip of rows is unpacked at a time: tiles need not end where a byte does."""
         run, n_models = self._run, len(self.design.models)
         bits = empty(n_models)
-        if self.replicates:
-            columns: dict[int, list[int]] = {}
-            for row, col in run.tiles():
-                columns.setdefault(row, []).append(col)
-            for row, cols in columns.items():
-                rows = run.strip(row)
-                strip = np.zeros((rows.stop - rows.start, n_models), dtype=np.bool_)
-                for col in cols:
-                    strip[:, run.strip(col)] = edges_of(row, col)
-                bits[rows] = packed(strip)
-        return PackedGraph(bits, n_models)
+        for row, tiles in groupby(run.tiles() if self.replicates else (), key=itemgetter(0)):
+            strip = np.zeros((len(self.design.models[run.strip(row)]), n_models), dtype=np.bool_)
+            for _, col in tiles:
+                strip[:, run.strip(col)] = edges_of(row, col)
+            bits[run.strip(row)] = packed(strip)
+        return PackedGraph(bits)
 
     def rank_intervals(self) -> tuple[tuple[int, int], ...]:
         """Rank interval of every model, from everything certified so far and the paths in it."""
         return self.graph().rank_intervals
 
 
-def _already(journal: TiledProgress, digest: str, replicate: int | None) -> TiledLook | None:
+def _already(before: TiledProgress, digest: str, replicate: int | None) -> TiledLook | None:
     """The look of a replicate that was added already, or nothing; what cannot be the next replicate is refused."""
-    done = len(journal.looks)
+    done = len(before.looks)
     if replicate is not None and not 1 <= replicate <= done + 1:
         raise DataError(f"replicate {replicate} cannot be added now; after {done} the next is {done + 1}")
     if replicate is not None and replicate <= done:
-        if journal.looks[replicate - 1].panel != digest:
+        if before.looks[replicate - 1].panel != digest:
             raise DataError(
                 f"replicate {replicate} was added with another panel; its certificates stand, so it cannot change"
             )
-        return journal.looks[replicate - 1]
-    if journal.begun is not None:
-        if journal.begun != digest:
-            raise DataError(f"replicate {done + 1} was begun with another panel; finish it with that panel first")
-        return None
-    if replicate is None and done and journal.looks[-1].panel == digest:
+        return before.looks[replicate - 1]
+    if before.begun not in (None, digest):
+        raise DataError(f"replicate {done + 1} was begun with another panel; finish it with that panel first")
+    if before.begun is None and replicate is None and done and before.looks[-1].panel == digest:
         raise DataError(
             f"this is the panel of replicate {done} again; if it is another run with the same scores, "
             f"pass replicate={done + 1}"
@@ -275,7 +265,7 @@ def _already(journal: TiledProgress, digest: str, replicate: int | None) -> Tile
     return None
 
 
-class PackedGraph:
+class PackedGraph(Ranks):
     """A certified graph over models 0 to L - 1, a bit per direction; concludes what :class:`bbedge.Graph` does.
 
     **Guarantee:** on the event that no edge is false, which has probability at least ``1 - alpha``, the rank
@@ -285,16 +275,19 @@ class PackedGraph:
     ((1, 1), (2, 2), (3, 3))
     """
 
-    def __init__(self, bits: Bits, n_models: int) -> None:
+    def __init__(self, bits: Bits) -> None:
         self.bits = bits
         """The edges: row ``a`` holds a bit for every ``b`` that a is above, lowest bit first."""
-        self.n_models = n_models
-        """Number of models."""
 
     @classmethod
     def of(cls, edges: Mask) -> PackedGraph:
         """Pack a models x models matrix of edges, row above column."""
-        return cls(packed(edges), len(edges))
+        return cls(packed(edges))
+
+    @property
+    def n_models(self) -> int:
+        """Number of models."""
+        return len(self.bits)
 
     def edges(self) -> Mask:
         """The edges as a models x models matrix; eight times the memory."""
@@ -316,24 +309,24 @@ class PackedGraph:
         models = np.arange(self.n_models, dtype=np.uint64)
         return bool(((self.reach[models, models >> 6] >> (models & 63)) & 1).any())
 
-    @cached_property
-    def rank_intervals(self) -> tuple[tuple[int, int], ...]:
-        """For each model ``[1 + models certified above it, L - models certified below it]``."""
-        best, worst = np.ones(self.n_models, dtype=np.int64), np.full(self.n_models, self.n_models)
-        for rows, above in self._above():
-            best += above.sum(axis=0)
-            worst[rows] -= above.sum(axis=1)
-        return tuple(zip(best.tolist(), worst.tolist(), strict=True))
+    @property
+    def n_better(self) -> Ints:
+        """For each model, the number of models that are certified better than it."""
+        return self._counts[0]
+
+    @property
+    def n_worse(self) -> Ints:
+        """For each model, the number of models that are certified worse than it."""
+        return self._counts[1]
 
     @cached_property
-    def n_resolved(self) -> int:
-        """Number of pairs that the order decides."""
-        return sum(int(np.count_nonzero(above)) for _, above in self._above())
-
-    def _above(self) -> Iterator[tuple[slice, Mask]]:
-        """The strict order, some rows at a time: a reaches b and b does not reach a."""
+    def _counts(self) -> tuple[Ints, Ints]:
+        """Better and worse models, from the strict order some rows at a time: a reaches b and b does not reach a."""
+        counts = np.zeros((2, self.n_models), dtype=np.int64)
         for start in range(0, self.n_models, _ROWS):
             rows = slice(start, min(start + _ROWS, self.n_models))
             words = np.ascontiguousarray(self.reach[:, start // 64 : -(-rows.stop // 64)])
-            back = unpacked(words, rows.stop - start)
-            yield rows, unpacked(self.reach[rows], self.n_models) & ~back.T
+            above = unpacked(self.reach[rows], self.n_models) & ~unpacked(words, rows.stop - start).T
+            counts[0] += above.sum(axis=0)
+            counts[1, rows] = above.sum(axis=1)
+        return counts[0], counts[1]

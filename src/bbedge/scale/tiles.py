@@ -17,15 +17,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.arrays import Places, numpy_space
-from bbedge.core.eholm import weakness
+from bbedge.core.arrays import Floats, numpy_space
+from bbedge.core.eholm import shortfall_below
 from bbedge.core.mixture import Mixture
 from bbedge.core.panels import check_panel
-from bbedge.core.penalties import Columns, Pairs
+from bbedge.core.penalties import Columns, Directions
 from bbedge.core.predictions import RunningMean
 from bbedge.core.stakes import CENTRED_MAX
 from bbedge.errors import DataError
-from bbedge.scale.folder import TiledRun, loaded, map_array, run_of, save_array, save_arrays
+from bbedge.scale.folder import TiledRun, map_array, out_of_step, run_of, save_array, save_arrays
 
 PanelLike = object
 """A models x items array or what NumPy makes one of, or the path of a ``.npy`` file with it."""
@@ -50,10 +50,10 @@ class Panel:
                 "every score present"
             )
 
-    def strip(self, number: int) -> NDArray[np.float64]:
+    def strip(self, number: int) -> Floats:
         """The scores of a strip of models, checked."""
         design, rows = self._run.design, self._run.strip(number)
-        scores: NDArray[np.float64]
+        scores: Floats
         scores, _ = check_panel(self._scores[rows], space=numpy_space(), models=design.models[rows], items=design.items)
         return scores
 
@@ -65,20 +65,6 @@ class Panel:
         return digest.hexdigest()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Strip:
-    """A strip of one replicate, as tiles need it; the large arrays are mapped into memory."""
-
-    residuals: NDArray[np.float64]
-    """Block means less their predictions: models x blocks."""
-    means: NDArray[np.float64] | None
-    """Block means, if some stakes are centred at the null value."""
-    totals: NDArray[np.float64]
-    """Mean score of each model in this replicate."""
-    shift: float
-    """What is added to every pair's prediction."""
-
-
 def needs_scores(run: TiledRun) -> bool:
     """Whether some stakes are centred at the null value, and so need the block means themselves."""
     stakes = run.design.grid
@@ -87,64 +73,36 @@ def needs_scores(run: TiledRun) -> bool:
 
 def add_strip(run: TiledRun, number: int, panel: Panel, replicate: int) -> None:
     """Lay out a strip of a replicate and learn from it; a strip that has it already is left as it is."""
-    design, space = run.design, numpy_space()
-    rows, file = run.strip(number), run.strip_file(number, "npz")
-    n_models, n_blocks = rows.stop - rows.start, design.layout.count
-    predictor = RunningMean(space, (n_models, n_blocks), tau=design.tau)
-    totals = np.zeros(n_models)
+    design, space, file = run.design, numpy_space(), run.strip_file(number, "npz")
+    scores = panel.strip(number)
+    predictor = RunningMean(space, (len(scores), design.layout.count), design)
+    totals = np.zeros(len(scores))
     if replicate > 1 or file.exists():
-        with loaded(file) as arrays:
-            count = run.count_of(arrays, file)
+        with run.loaded(file) as (count, arrays):
             if count == replicate:
                 return
             if count != replicate - 1:
-                raise run.out_of_step(file, count, replicate)
+                raise out_of_step(file, count, replicate)
             predictor.restore({"sums": arrays["sums"], "count": arrays["count"]})
             totals = arrays["totals"]
-    scores = panel.strip(number)
-    latest = scores.mean(axis=-1)
-    means = design.layout.means(scores, space)
+    latest, means = scores.mean(axis=-1), design.layout.means(scores, space)
     # First what is made from the sums, then the new sums: a kill in between repeats the first and changes nothing.
-    save_array(run.strip_file(number, "residuals.npy"), predictor.residuals(means, slice(0, n_blocks)))
+    save_array(run.strip_file(number, "residuals.npy"), predictor.residuals(means, slice(0, design.layout.count)))
     if needs_scores(run):
         save_array(run.strip_file(number, "means.npy"), means)
-    shift = predictor.shift
+    laid_out = {"totals": totals + latest, "latest": latest, "shift": np.array([predictor.shift])}
     predictor.update(means)
-    save_arrays(
-        file,
-        run.stamp(replicate)
-        | {
-            "sums": predictor.state()["sums"],
-            "totals": totals + latest,
-            "latest": latest,
-            "shift": np.array([shift]),
-        },
-    )
+    save_arrays(file, run.stamp(replicate) | {"sums": predictor.state()["sums"], **laid_out})
 
 
-def read_strip(run: TiledRun, number: int, replicate: int) -> Strip:
-    """A strip as :func:`add_strip` laid it out."""
-    with run.at(run.strip_file(number, "npz"), replicate) as arrays:
-        latest, shift = arrays["latest"], float(arrays["shift"][0])
-    return Strip(
-        residuals=map_array(run.strip_file(number, "residuals.npy")),
-        means=map_array(run.strip_file(number, "means.npy")) if needs_scores(run) else None,
-        totals=latest,
-        shift=shift,
-    )
-
-
-def strip_means(run: TiledRun, number: int, replicates: int) -> NDArray[np.float64]:
+def strip_means(run: TiledRun, number: int, replicates: int) -> Floats:
     """Mean score of every model of a strip over all replicates; NaN before the first."""
-    rows = run.strip(number)
     if not replicates:
-        return np.full(rows.stop - rows.start, np.nan)
-    with run.at(run.strip_file(number, "npz"), replicates) as arrays:
-        totals: NDArray[np.float64] = arrays["totals"]
-    return totals / replicates
+        return np.full(len(run.design.models[run.strip(number)]), np.nan)
+    return run.read(run.strip_file(number, "npz"), "totals", replicates) / replicates
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class TileTask:
     """Work on one tile at one look."""
 
@@ -170,7 +128,7 @@ class Tile:
     """The models that may be better."""
     cols: slice
     """The models that they are compared with."""
-    log_e: NDArray[np.float64]
+    log_e: Floats
     """Evidence, row against column; NaN where nothing is tested."""
     first_certified: NDArray[np.int32]
     """The replicate at which each direction was first certified; 0 if it never was."""
@@ -190,93 +148,83 @@ def one_thread() -> Iterator[None]:
 
 def add_replicate(task: TileTask) -> tuple[float, int]:
     """Add the replicate, write the evidence, and return what e-Holm needs: sum of deficits, directions."""
-    run = run_of(task.folder, task.digest)
-    state, evidence = (run.tile_file(task.row, task.col, kind) for kind in ("state", "log_e"))
+    run, place = run_of(task.folder, task.digest), (task.row, task.col)
+    state, evidence = (run.tile_file(*place, kind) for kind in ("state", "log_e"))
     with one_thread():
-        mixture, count = load_mixture(run, task.row, task.col, fresh=task.replicate == 1)
+        mixture, count = load_mixture(run, *place, fresh=task.replicate == 1)
         if count == task.replicate:
-            log_e = _read(run, evidence, "log_e", task.replicate)
+            log_e = run.read(evidence, "log_e", task.replicate)
         elif count == task.replicate - 1:
             _add(run, mixture, task)
-            log_e = np.where(run.tested(task.row, task.col), mixture.log_e(), np.nan)
+            log_e = np.where(run.tested(*place), mixture.log_e(), np.nan)
             save_arrays(evidence, run.stamp(task.replicate) | {"log_e": log_e})
             save_arrays(state, run.stamp(task.replicate) | {"totals": mixture.totals} | mixture.state())
         else:
-            raise run.out_of_step(state, count, task.replicate)
-    return float(weakness(log_e, run.design.certificate_alpha)), log_e.size
+            raise out_of_step(state, count, task.replicate)
+    return float(shortfall_below(log_e, run.design.certificate_alpha)), log_e.size
 
 
 def certify(task: TileTask) -> tuple[int, int]:
     """Certify what reaches the threshold; how many directions did so now, and how many at any look."""
     run = run_of(task.folder, task.digest)
-    edges = _read(run, run.tile_file(task.row, task.col, "log_e"), "log_e", task.replicate) >= task.log_threshold
-    file = run.tile_file(task.row, task.col, "certified")
-    first = np.zeros(edges.shape, dtype=np.int32)
-    count = 0
+    evidence, file = (run.tile_file(task.row, task.col, kind) for kind in ("log_e", "certified"))
+    edges = run.read(evidence, "log_e", task.replicate) >= task.log_threshold
+    count, first = 0, np.zeros(edges.shape, dtype=np.int32)
     if task.replicate > 1 or file.exists():
-        with loaded(file) as arrays:
-            count, first = run.count_of(arrays, file), arrays["first"]
+        with run.loaded(file) as (count, arrays):
+            first = arrays["first"]
     if count == task.replicate - 1:
         first = np.where(edges & (first == 0), np.int32(task.replicate), first)
         save_arrays(file, run.stamp(task.replicate) | {"first": first})
     elif count != task.replicate:
-        raise run.out_of_step(file, count, task.replicate)
+        raise out_of_step(file, count, task.replicate)
     return int(np.count_nonzero(edges)), int(np.count_nonzero(first))
 
 
 def read_tile(run: TiledRun, row: int, col: int, replicate: int) -> Tile:
     """A tile after a replicate that all tiles have."""
-    tested, rows, cols = run.tested(row, col), run.strip(row), run.strip(col)
+    tested = run.tested(row, col)
     if not tested.any() or not replicate:
         log_e, first = np.where(tested, 0.0, np.nan), np.zeros(tested.shape, dtype=np.int32)
     else:
-        log_e = _read(run, run.tile_file(row, col, "log_e"), "log_e", replicate)
+        log_e = run.read(run.tile_file(row, col, "log_e"), "log_e", replicate)
         first = read_first(run, row, col, replicate)
-    return Tile(rows=rows, cols=cols, log_e=log_e, first_certified=first)
+    return Tile(rows=run.strip(row), cols=run.strip(col), log_e=log_e, first_certified=first)
 
 
 def read_first(run: TiledRun, row: int, col: int, replicate: int) -> NDArray[np.int32]:
     """When each direction of a tile was first certified."""
-    first: NDArray[np.int32] = _read(run, run.tile_file(row, col, "certified"), "first", replicate)
-    return first
+    return run.read(run.tile_file(row, col, "certified"), "first", replicate)
 
 
 def load_mixture(run: TiledRun, row: int, col: int, *, fresh: bool) -> tuple[Mixture, int]:
     """The evidence of a tile and how many replicates it has; nothing yet, if it is fresh and has no file."""
-    rows, cols = run.strip(row), run.strip(col)
-    n_rows, n_cols = rows.stop - rows.start, cols.stop - cols.start
-    pairs = Pairs.all(n_rows) if row == col else Pairs(rows=slice(0, n_rows), cols=slice(n_rows, n_rows + n_cols))
-    mixture = Mixture(run.design, numpy_space(), pairs)
+    n_rows, n_cols = run.tested(row, col).shape
+    pairs = Directions(rows=slice(0, n_rows), cols=slice(n_rows, n_rows + n_cols))
+    mixture = Mixture(run.design, numpy_space(), Directions.all(n_rows) if row == col else pairs)
     file = run.tile_file(row, col, "state")
     if fresh and not file.exists():
         return mixture, 0
-    with loaded(file) as arrays:
-        count = run.count_of(arrays, file)
+    with run.loaded(file) as (count, arrays):
         state = {name: arrays[name] for name in arrays.files if "penalty." in name}
         mixture.restore(state, totals=arrays["totals"], count=count)
     return mixture, count
 
 
-def _read(run: TiledRun, file: Path, name: str, replicate: int) -> np.ndarray:
-    with run.at(file, replicate) as arrays:
-        array: np.ndarray = arrays[name]
-    return array
-
-
 def _add(run: TiledRun, mixture: Mixture, task: TileTask) -> None:
-    strips = [read_strip(run, number, task.replicate) for number in dict.fromkeys((task.row, task.col))]
+    """Add the replicate, as its strips were laid out; the large arrays are mapped into memory."""
+    numbers = dict.fromkeys((task.row, task.col))
+    files = [run.strip_file(number, "npz") for number in numbers]
+
+    def columns(kind: str) -> Columns:
+        """Some blocks of the models of a tile: rows first, then columns."""
+        parts = [map_array(run.strip_file(number, f"{kind}.npy")) for number in numbers]
+        return lambda places, out: np.concatenate([part[:, places] for part in parts], out=out)
+
+    residuals = columns("residuals")
     mixture.add(
-        _columns([strip.means for strip in strips if strip.means is not None]),
-        _columns([strip.residuals for strip in strips]),
-        shift=strips[0].shift,
-        totals=np.concatenate([strip.totals for strip in strips]),
+        columns("means") if needs_scores(run) else residuals,
+        residuals,
+        shift=float(run.read(files[0], "shift", task.replicate)[0]),
+        totals=np.concatenate([run.read(file, "latest", task.replicate) for file in files]),
     )
-
-
-def _columns(parts: list[NDArray[np.float64]]) -> Columns:
-    """Some blocks of the models of a tile: rows first, then columns."""
-
-    def columns(places: Places, out: np.ndarray | None) -> np.ndarray:
-        return np.concatenate([part[:, places] for part in parts], out=out)
-
-    return columns

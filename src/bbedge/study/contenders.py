@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from bbedge.baselines import METHODS, NotApplicable
-from bbedge.baselines.e_values import VARIANTS, edges_at_looks
+from bbedge.baselines.e_values import VARIANTS, edges_at_looks, remade
 from bbedge.baselines.means import holm, running_means
+from bbedge.core.arrays import Floats, Mask
 from bbedge.core.design import Design
 from bbedge.errors import DomainError
 from bbedge.study.synthetic import SyntheticBenchmark
-
-Array = NDArray[np.float64]
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _FAR = 38.0  # a threshold beyond which a Gaussian never goes, and whose square is still a number
@@ -57,12 +56,12 @@ _OF_X: dict[str, dict[str, str | float]] = {
 
 
 def claims(
-    name: str, benchmark: SyntheticBenchmark, design: Design, panels: Array, rng: np.random.Generator
+    name: str, benchmark: SyntheticBenchmark, design: Design, panels: Floats, rng: np.random.Generator
 ) -> NDArray[np.generic] | NotApplicable:
     """What a contender claims at every look: edges, or rank intervals for the methods that give only those."""
     if name == LIMIT:
         return z_test_edges(benchmark, design, panels)
-    own = variant_design(name, benchmark, design)
+    own = variant_design(name, design)
     return METHODS[name].apply(design, panels, rng) if own is None else edges_at_looks(own, panels)
 
 
@@ -71,67 +70,53 @@ def gives_ranks(name: str) -> bool:
     return name in METHODS and METHODS[name].claims == "ranks"
 
 
-def variant_design(name: str, benchmark: SyntheticBenchmark, design: Design) -> Design | None:
+def variant_design(name: str, design: Design) -> Design | None:
     """The design whose evidence a contender is, for those that are nothing else."""
     if name in VARIANTS:
         return VARIANTS[name](design)
     if name not in KINDS and name not in _OF_X:
         return None
-    options = {"method": "bb-edge", **KINDS[name]} if name in KINDS else {"method": "bb-edge-x", **_OF_X[name]}
-    return benchmark.design(**{"blocks": design.blocks, "alpha": design.alpha, "tau": design.tau, **options})
+    return remade(design, **({"method": "bb-edge", **KINDS[name]} if name in KINDS else {**_OF_X[name]}))
 
 
-def pilot_edges(design: Design, panels: Array, *, pilot: int, k: int) -> NDArray[np.bool_]:
+def pilot_edges(design: Design, panels: Floats, *, pilot: int, k: int) -> Mask:
     """Pilot-targeted Top-k: edges at the looks after the pilot, which itself is no evidence."""
-    means = panels[:pilot].mean(axis=(0, 2))
-    candidate = [design.models[i] for i in np.argsort(-means, kind="stable")[:k]]
-    targeted = Design.make(
-        design.models,
-        design.items,
-        blocks=design.blocks,
-        alpha=design.alpha,
-        tau=design.tau,
-        method="bb-edge",
-        candidate=candidate,
-    )
-    return edges_at_looks(targeted, panels[pilot:])
+    best = np.argsort(-panels[:pilot].mean(axis=(0, 2)), kind="stable")[:k]
+    return edges_at_looks(remade(design, method="bb-edge", candidate=[design.models[i] for i in best]), panels[pilot:])
 
 
 @lru_cache(maxsize=16)
-def difference_variances(benchmark: SyntheticBenchmark) -> Array:
+def difference_variances(benchmark: SyntheticBenchmark) -> Floats:
     """Variance of the difference of two models' means over one replicate, for every pair of a binary benchmark."""
     if benchmark.scoring != "binary" or benchmark.levels is not None or np.any(np.array(benchmark.spread) != 1.0):
         raise DomainError("variances are known for plain binary scores only")
-    probabilities = benchmark.probabilities
+    probabilities, blocks = benchmark.probabilities, benchmark.block_of_item
     thresholds = np.clip(ndtri(probabilities), -_FAR, _FAR)
-    blocks = benchmark.block_of_item
-    shares = benchmark.block_shares
     own = (probabilities * (1.0 - probabilities)).sum(axis=1)
     for block in range(int(blocks[-1]) + 1):
         members = np.flatnonzero(blocks == block)
         if len(members) > 1:
             h = thresholds[:, members]
-            inside = covariance(h[:, :, None], h[:, None, :], float(shares[members[0]]))
+            inside = covariance(h[:, :, None], h[:, None, :], float(benchmark.block_shares[members[0]]))
             inside[:, np.arange(len(members)), np.arange(len(members))] = 0.0
             own += inside.sum(axis=(1, 2))
     shared = np.stack([covariance(each, thresholds, benchmark.kappa_item).sum(axis=1) for each in thresholds])
-    variances: Array = (own[:, None] + own - 2.0 * shared) / benchmark.n_items**2
+    variances: Floats = (own[:, None] + own - 2.0 * shared) / benchmark.n_items**2
     np.fill_diagonal(variances, 0.0)
     variances.flags.writeable = False  # shared by all repetitions
     return variances
 
 
-def covariance(h: Array, k: Array, rho: float) -> Array:
+def covariance(h: Floats, k: Floats, rho: float) -> Floats:
     """Covariance of ``1{X <= h}`` and ``1{Y <= k}`` for standard Gaussians with correlation ``rho``."""
-    half = 0.5 * np.arcsin(rho)
+    half = float(0.5 * np.arcsin(rho))
     total = np.zeros(np.broadcast_shapes(h.shape, k.shape))
     for node, weight in zip(half * (_NODES + 1.0), _WEIGHTS, strict=True):
         total += weight * np.exp(-(h**2 + k**2 - 2.0 * h * k * np.sin(node)) / (2.0 * np.cos(node) ** 2))
-    result: Array = total * half / (2.0 * np.pi)
-    return result
+    return total * half / (2.0 * np.pi)
 
 
-def z_test_edges(benchmark: SyntheticBenchmark, design: Design, panels: Array) -> NDArray[np.bool_]:
+def z_test_edges(benchmark: SyntheticBenchmark, design: Design, panels: Floats) -> Mask:
     """Holm's z-test with known variances at every look, as if each look were the only one."""
     statistics = running_means(panels)
     deviation = np.sqrt(difference_variances(benchmark))

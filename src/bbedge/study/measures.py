@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bbedge.core.closure import closure_by_products
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+from bbedge.core.arrays import Floats, Ints, Mask
+from bbedge.core.paths import closure_by_products
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,34 +122,38 @@ def standing(edges: Mask) -> Mask:
     return np.logical_or.accumulate(edges, axis=0)
 
 
-def edge_measures(edges: Mask, null: Mask) -> dict[str, Array]:
+def so_far(happened: Mask | np.bool_) -> Floats:
+    """1 from the look on at which something first happened."""
+    return np.logical_or.accumulate(happened, axis=0).astype(np.float64)
+
+
+def edge_measures(edges: Mask, null: Mask) -> dict[str, Floats]:
     """Error and power; ``null`` marks the directions whose claim is false.
 
     ``edges`` are looks x models x models, or looks x repetitions x models x models, and the measures accordingly.
     """
     true = ~null & ~np.eye(len(null), dtype=np.bool_)
-    false_now = edges[..., null].any(axis=-1)
     return {
-        "fwer": np.logical_or.accumulate(false_now, axis=0).astype(np.float64),
+        "fwer": so_far(edges[..., null].any(axis=-1)),
         "power": edges[..., true].mean(axis=-1),
         "standing power": standing(edges)[..., true].mean(axis=-1),
     }
 
 
-def top_k_measures(edges: Mask, null: Mask, k: int) -> dict[str, Array]:
+def top_k_measures(edges: Mask, null: Mask, k: int) -> dict[str, Floats]:
     """Top-k certificates: issued, false, and when first; the budget if never."""
     issued, wrong = _top_k(edges, null, k)
     by_all, _ = _top_k(standing(edges), null, k)
     return {
-        "certified": np.logical_or.accumulate(issued).astype(np.float64),
-        "standing certified": np.logical_or.accumulate(by_all).astype(np.float64),
-        "fcp": np.logical_or.accumulate(wrong).astype(np.float64),
+        "certified": so_far(issued),
+        "standing certified": so_far(by_all),
+        "fcp": so_far(wrong),
         "cr": _first(issued),
         "standing cr": _first(by_all),
     }
 
 
-def top_k_alone(edges: Mask, null: Mask, k: int) -> dict[str, Array]:
+def top_k_alone(edges: Mask, null: Mask, k: int) -> dict[str, Floats]:
     """Top-k certificates of each look as if it were the only one, for methods that are valid for a single look."""
     issued, wrong = _top_k(edges, null, k)
     return {"certified": issued.astype(np.float64), "fcp": wrong.astype(np.float64)}
@@ -161,25 +162,24 @@ def top_k_alone(edges: Mask, null: Mask, k: int) -> dict[str, Array]:
 def _top_k(edges: Mask, null: Mask, k: int) -> tuple[Mask, Mask]:
     """Whether each look issues a certificate, and whether that is false."""
     order = above(edges)
-    n_models = len(null)
     # A certified set consists of the models with everything outside it below them: at least L - k models.
-    inside = order.sum(axis=2) >= n_models - k
+    inside = order.sum(axis=2) >= len(null) - k
     cross = inside[:, :, None] & ~inside[:, None, :]
     issued = (inside.sum(axis=1) == k) & (order | ~cross).all(axis=(1, 2))
     return issued, issued & (cross & null).any(axis=(1, 2))
 
 
-def _first(issued: Mask) -> Array:
+def _first(issued: Mask) -> Floats:
     return np.array([float(np.argmax(issued) + 1 if issued.any() else len(issued))])
 
 
-def rank_intervals(edges: Mask) -> NDArray[np.int64]:
+def rank_intervals(edges: Mask) -> Ints:
     """Rank intervals of every look, as looks x models x 2."""
     order = above(edges)
     return np.stack([1 + order.sum(axis=1), order.shape[1] - order.sum(axis=2)], axis=2)
 
 
-def rank_measures(intervals: NDArray[np.int64], differences: Array) -> dict[str, Array]:
+def rank_measures(intervals: Ints, differences: Floats) -> dict[str, Floats]:
     """Coverage of the true ranks and width. A model's true rank is one more than the number of better models."""
     rank = 1 + (differences > 1e-12).sum(axis=0)
     held = ((intervals[:, :, 0] <= rank) & (rank <= intervals[:, :, 1])).all(axis=1)
@@ -189,7 +189,7 @@ def rank_measures(intervals: NDArray[np.int64], differences: Array) -> dict[str,
     }
 
 
-def resolved_measures(edges: Mask) -> dict[str, Array]:
+def resolved_measures(edges: Mask) -> dict[str, Floats]:
     """Pairs that each look's order decides, and that of all looks so far."""
     return {
         "resolved": above(edges).sum(axis=(1, 2)).astype(np.float64),

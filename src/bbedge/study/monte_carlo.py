@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import io
-import zipfile
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -19,42 +19,36 @@ from pathlib import Path
 import numpy as np
 
 from bbedge._version import __version__
-from bbedge.backends import Backend, map_unordered
-from bbedge.core.arrays import write_archive
+from bbedge.core.arrays import Floats, load_arrays, write_archive
 from bbedge.errors import Argument, DataError, DomainError
 from bbedge.files import replacing
-from bbedge.study.results import Results, Sums, summarised
+from bbedge.study.results import StudyResults, Sums, summarised
 from bbedge.study.study import Contest, Record, RepetitionSeeds, Setting, Study
 from bbedge.text import shown_path
+from bbedge.workers import Crew
 
 CHUNK = 10
 """Repetitions that are kept together: what a crash can cost a worker."""
 
-TOGETHER = 50
-"""Chunks of one setting that a device computes side by side."""
-
 SIDE_BY_SIDE = 1 << 28
-"""Scores of alike settings that it takes at a time, more or less: two gigabytes."""
-
-ChunkSums = dict[tuple[str, str], Sums]
+"""Scores of alike settings that a device takes at a time, more or less: two gigabytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepetitionChunk:
     """Some repetitions of one setting."""
 
-    study: str
-    """Name of the study."""
     setting: Setting
     """What is repeated."""
     place: int
     """Number of the setting in the study."""
-    first: int
-    """The first repetition."""
-    count: int
-    """How many."""
-    seed: int
-    """Seed of the study."""
+    seeds: tuple[RepetitionSeeds, ...]
+    """Those of each repetition."""
+
+    @property
+    def file(self) -> str:
+        """Where its sums are kept. The names are in the order in which sums are added."""
+        return f"{self.place:02d}-{self.seeds[0].repetition:06d}-{len(self.seeds):02d}.npz"
 
 
 def run_study(
@@ -63,12 +57,10 @@ def run_study(
     repetitions: int,
     seed: int,
     keep: Path,
-    backend: Backend = "joblib",
-    workers: int | None = None,
-    address: str | None = None,
+    crew: Crew,
     device: str | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> Results:
+) -> StudyResults:
     """Run what is not yet kept under ``keep`` and summarise everything.
 
     ``progress`` is called with the repetitions done so far and their total. A ``device`` computes the evidence of
@@ -85,100 +77,85 @@ def run_study(
         ) from error
     chunks = [
         RepetitionChunk(
-            study=study.name,
             setting=setting,
             place=place,
-            first=first,
-            count=min(CHUNK, repetitions - first),
-            seed=seed,
+            seeds=tuple(
+                RepetitionSeeds(seed=seed, place=f"{study.name}/{setting.name}", repetition=number)
+                for number in range(first, min(first + CHUNK, repetitions))
+            ),
         )
         # Setting by setting would leave the slowest to the end; this way the time left can be estimated early.
         for first in range(0, repetitions, CHUNK)
         for place, setting in enumerate(study.settings)
     ]
-    missing = [chunk for chunk in chunks if not _is_whole(folder / _file(chunk))]
-    total = sum(chunk.count for chunk in chunks)
-    done = total - sum(chunk.count for chunk in missing)
+    kept = {chunk.file: _load(folder / chunk.file) for chunk in chunks}
+    missing = [chunk for chunk in chunks if not kept[chunk.file]]
+    total = repetitions * len(study.settings)
+    done = total - sum(len(chunk.seeds) for chunk in missing)
     progress(done, total)
     together = [chunk for chunk in missing if device is not None and isinstance(chunk.setting, Contest)]
     alone = [chunk for chunk in missing if chunk not in together]
-    results = chain(
-        _work_together(together, device or ""),
-        map_unordered(run_chunk, alone, backend=backend, workers=workers, address=address) if alone else (),
+    with crew if alone else nullcontext():
+        for chunk, sums in chain(run_on_device(together, device or ""), crew.map_unordered(run_chunk, alone)):
+            with replacing(folder / chunk.file) as stream:
+                write_archive(stream, (("\n".join(key), each) for key, each in sums.items()))
+            kept[chunk.file] = sums
+            done += len(chunk.seeds)
+            progress(done, total)
+    by_setting = (
+        {(chunk.setting.name, *key): each for key, each in kept[chunk.file].items()}
+        for chunk in sorted(chunks, key=lambda each: each.file)
     )
-    for chunk, sums in results:
-        _save(folder / _file(chunk), sums)
-        done += chunk.count
-        progress(done, total)
-    return summarised(study, _added(chunks, folder))
+    return summarised(study, _added(by_setting))
 
 
-def run_chunk(chunk: RepetitionChunk) -> tuple[RepetitionChunk, ChunkSums]:
+def run_chunk(chunk: RepetitionChunk) -> tuple[RepetitionChunk, Sums]:
     """Run one chunk, on one thread: more would compete with the other workers and could change a last bit."""
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=1):
-        return chunk, _summed([chunk.setting.repeat(seeds) for seeds in _seeds(chunk)])
+        return chunk, _summed(map(chunk.setting.repeat, chunk.seeds))
 
 
-def _work_together(chunks: Sequence[RepetitionChunk], device: str) -> Iterator[tuple[RepetitionChunk, ChunkSums]]:
-    """Run chunks on a device, as many repetitions of a setting at a time as its memory should hold."""
-    groups: list[list[RepetitionChunk]] = []
-    for place in sorted({chunk.place for chunk in chunks}):
-        own = [chunk for chunk in chunks if chunk.place == place]
-        groups += [own[start : start + TOGETHER] for start in range(0, len(own), TOGETHER)]
-    jobs = [
-        (group[0].setting, [seeds for chunk in group for seeds in _seeds(chunk)])
-        for group in groups
-        if isinstance(group[0].setting, Contest)
-    ]
-    for group, records in zip(groups, repeated_on_device(jobs, device), strict=True):
-        for chunk in group:
-            yield chunk, _summed(list(islice(records, chunk.count)))
-
-
-Job = tuple[Contest, Sequence[RepetitionSeeds]]
-"""Repetitions of a setting."""
-
-
-def repeated_on_device(jobs: Sequence[Job], device: str) -> Iterator[Iterator[Record]]:
-    """The records of every job. Jobs with the same evidence to compute run side by side."""
-    groups: dict[Hashable, list[int]] = {}
+def run_on_device(chunks: Iterable[RepetitionChunk], device: str) -> Iterator[tuple[RepetitionChunk, Sums]]:
+    """Run chunks of contests on a device: those with the same evidence to compute side by side, if they fit."""
+    groups: dict[Hashable, list[tuple[Contest, RepetitionChunk]]] = {}
     scores: Counter[Hashable] = Counter()
-    for place, (contest, many) in enumerate(jobs):
-        scores[contest.alike] += contest.looks * len(many) * len(contest.benchmark.means) * contest.benchmark.n_items
-        groups.setdefault((contest.alike, scores[contest.alike] // SIDE_BY_SIDE), []).append(place)
-    waiting: dict[int, Iterator[Record]] = {}
-    following = 0
-    for places in groups.values():
-        ends = np.cumsum([0] + [len(jobs[place][1]) for place in places]).tolist()
-        replicates, *of_one = jobs[places[0]][0].drawn_shape
-        panels = np.empty((replicates, ends[-1], *of_one))
-        for place, some in zip(places, map(slice, ends, ends[1:]), strict=True):
-            jobs[place][0].draw_together(jobs[place][1], panels[:, some])
-        edges = jobs[places[0]][0].edges_together(panels, device)
-        for place, some in zip(places, map(slice, ends, ends[1:]), strict=True):
-            contest, many = jobs[place]
-            own = {name: each[:, some] for name, each in edges.items()}
-            waiting[place] = contest.records_together(many, panels[:, some], own)
-        while following in waiting:
-            yield waiting.pop(following)
-            following += 1
+    for chunk in chunks:
+        if isinstance(chunk.setting, Contest):
+            alike, shape = chunk.setting.alike, chunk.setting.drawn_shape
+            scores[alike] += len(chunk.seeds) * int(np.prod(shape))
+            groups.setdefault((alike, scores[alike] // SIDE_BY_SIDE), []).append((chunk.setting, chunk))
+    for group in groups.values():
+        jobs = [(contest, seeds) for contest, chunk in group for seeds in chunk.seeds]
+        first, (replicates, *of_one) = group[0][0], group[0][0].drawn_shape
+        panels = np.empty((replicates, len(jobs), *of_one))
+        with ThreadPoolExecutor() as pool:
+            for place, drawn in enumerate(pool.map(lambda job: job[0].panels(job[1]), jobs)):
+                panels[:, place] = drawn
+        edges = first.edges_together(panels, device)
+        records = (
+            contest.record(panels[:, place], seeds, {name: found[:, place] for name, found in edges.items()})
+            for place, (contest, seeds) in enumerate(jobs)
+        )
+        for _, chunk in group:
+            yield chunk, _summed(islice(records, len(chunk.seeds)))
 
 
-def _seeds(chunk: RepetitionChunk) -> list[RepetitionSeeds]:
-    place = f"{chunk.study}/{chunk.setting.name}"
-    return [
-        RepetitionSeeds(seed=chunk.seed, place=place, repetition=chunk.first + number) for number in range(chunk.count)
-    ]
+def _summed(records: Iterable[Record]) -> Sums:
+    """How often each metric was measured, its sum and its sum of squares, look by look."""
+    return _added(
+        {key: np.stack([np.ones_like(values), values, values**2]) for key, values in record.items()}
+        for record in records
+    )
 
 
-def _summed(records: Sequence[Record]) -> ChunkSums:
-    sums: ChunkSums = {}
-    for record in records:
-        for key, values in record.items():
-            once = Sums(count=1, total=values, squares=values**2)
-            sums[key] = sums[key].plus(once) if key in sums else once
+def _added(parts: Iterable[Mapping[tuple[str, ...], Floats]]) -> Sums:
+    """The sums of all parts, added in their order."""
+    sums: Sums = {}
+    for part in parts:
+        for key, values in part.items():
+            sums[key] = sums[key] + values if key in sums else values
     return sums
 
 
@@ -195,41 +172,9 @@ def fingerprint(study: Study) -> str:
     return digest.hexdigest()[:12]
 
 
-def _file(chunk: RepetitionChunk) -> str:
-    return f"{chunk.place:02d}-{chunk.first:06d}-{chunk.count:02d}.npz"
-
-
-def _save(file: Path, sums: ChunkSums) -> None:
-    names = np.array([f"{method}\n{metric}" for method, metric in sums])
-    arrays = {f"{i}": np.stack([each.total, each.squares]) for i, each in enumerate(sums.values())}
-    counts = np.array([each.count for each in sums.values()])
-    with replacing(file) as stream:
-        write_archive(stream, {"names": names, "counts": counts, **arrays}.items())
-
-
-def _load(file: Path) -> ChunkSums:
-    # Read whole first: NumPy leaves a damaged file open.
-    with np.load(io.BytesIO(file.read_bytes()), allow_pickle=False) as arrays:
-        sums = {}
-        for i, (name, count) in enumerate(zip(arrays["names"].tolist(), arrays["counts"].tolist(), strict=True)):
-            method, metric = name.split("\n")
-            total, squares = arrays[f"{i}"]
-            sums[(method, metric)] = Sums(count=count, total=total, squares=squares)
-    return sums
-
-
-def _is_whole(file: Path) -> bool:
-    """Whether a kept chunk can be used; a damaged one is run again."""
+def _load(file: Path) -> Sums:
+    """The sums of a kept chunk; none if it is not there or damaged, and is to be run again."""
     try:
-        return bool(_load(file))
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        return False
-
-
-def _added(chunks: Sequence[RepetitionChunk], folder: Path) -> dict[tuple[str, str, str], Sums]:
-    added: dict[tuple[str, str, str], Sums] = {}
-    for chunk in sorted(chunks, key=lambda each: (each.place, each.first)):
-        for (method, metric), sums in _load(folder / _file(chunk)).items():
-            key = (chunk.setting.name, method, metric)
-            added[key] = added[key].plus(sums) if key in added else sums
-    return added
+        return {tuple(name.split("\n")): each for name, each in load_arrays(file.read_bytes()).items()}
+    except (OSError, DataError):
+        return {}

@@ -5,44 +5,29 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaincinv
 
+from bbedge.core.arrays import Floats
 from bbedge.errors import FormatError
 from bbedge.study.measures import METRICS
-from bbedge.study.study import Column, Study
+from bbedge.study.study import Study, StudyColumn
 
-Array = NDArray[np.float64]
 _Z = 1.959963984540054  # two-sided 95 %
 _DIGITS = 6
 _NUMBERS = ("value", "deviation", "low", "high")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sums:
-    """Sum and sum of squares of a metric over repetitions; all that is kept of them."""
-
-    count: int
-    """Repetitions."""
-    total: Array
-    """Sum, look by look or a single number."""
-    squares: Array
-    """Sum of squares, likewise."""
-
-    def plus(self, other: Sums) -> Sums:
-        """Both together."""
-        return Sums(
-            count=self.count + other.count, total=self.total + other.total, squares=self.squares + other.squares
-        )
+Sums = dict[tuple[str, ...], Floats]
+"""All that is kept of repetitions, by contender and metric: how many they are, sum and sum of squares, look by look."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+@dataclass(frozen=True, slots=True)
+class StudyNumber:
     """One number of a study."""
 
     setting: str
@@ -69,17 +54,17 @@ class Row:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Results:
+class StudyResults:
     """All numbers of a study."""
 
     repetitions: int
     """Repetitions of every setting."""
-    rows: tuple[Row, ...]
+    rows: tuple[StudyNumber, ...]
     """The numbers."""
 
     @cached_property
-    def _curves(self) -> dict[tuple[str, str, str], list[Row]]:
-        curves: dict[tuple[str, str, str], list[Row]] = {}
+    def _curves(self) -> dict[tuple[str, str, str], list[StudyNumber]]:
+        curves: dict[tuple[str, str, str], list[StudyNumber]] = {}
         for row in self.rows:
             curves.setdefault((row.setting, row.method, row.metric), []).append(row)
         return curves
@@ -92,38 +77,35 @@ class Results:
         """Who took part in a setting, in order."""
         return tuple(dict.fromkeys(row.method for row in self.rows if row.setting == setting))
 
-    def curve(self, setting: str, method: str, metric: str) -> list[Row]:
+    def curve(self, setting: str, method: str, metric: str) -> list[StudyNumber]:
         """A metric at every look; empty if it was not measured."""
         return self._curves.get((setting, method, metric), [])
 
-    def cell(self, setting: str, method: str, column: Column) -> Row | None:
+    def cell(self, setting: str, method: str, column: StudyColumn) -> StudyNumber | None:
         """The number of a table's column: none if it was not measured, or a level was not reached."""
         curve = self.curve(setting, method, column.metric)
         if not curve:
             return None
         if column.reaches is not None:
             return _first(curve, column.reaches)
-        if column.at is None:
-            return curve[-1]
-        return next((row for row in curve if row.replicate == column.at), None)
+        return next((row for row in curve if row.replicate == column.at), None) if column.at else curve[-1]
 
     def to_csv(self) -> str:
         """The rows as a table, in a fixed number of digits."""
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
-        writer.writerow([each.name for each in fields(Row)])
-        for row in self.rows:
-            numbers = (f"{getattr(row, name):.{_DIGITS}g}" for name in _NUMBERS)
-            writer.writerow([row.setting, row.method, row.metric, row.replicate or "", *numbers])
+        writer.writerow([each.name for each in fields(StudyNumber)])
+        for setting, method, metric, replicate, *numbers in map(astuple, self.rows):
+            writer.writerow([setting, method, metric, replicate or "", *(f"{each:.{_DIGITS}g}" for each in numbers)])
         return buffer.getvalue()
 
     @classmethod
-    def from_csv(cls, text: str, *, repetitions: int) -> Results:
+    def from_csv(cls, text: str, *, repetitions: int) -> StudyResults:
         """Read the table back."""
         reader = csv.DictReader(io.StringIO(text))
         try:
             rows = tuple(
-                Row(
+                StudyNumber(
                     setting=line["setting"],
                     method=line["method"],
                     metric=line["metric"],
@@ -139,35 +121,21 @@ class Results:
         return cls(repetitions=repetitions, rows=rows)
 
 
-def summarised(study: Study, sums: Mapping[tuple[str, str, str], Sums]) -> Results:
+def summarised(study: Study, sums: Sums) -> StudyResults:
     """The results of all repetitions, from the sums of each (setting, method, metric)."""
-    repetitions = {each.count for each in sums.values()}
-    rows = [
-        row
-        for setting in study.settings
-        for (place, method, metric), each in sums.items()
-        if place == setting.name
-        for row in _rows(place, method, metric, each)
-    ]
-    return Results(repetitions=max(repetitions, default=0), rows=tuple(rows))
+    order = {setting.name: place for place, setting in enumerate(study.settings)}
+    keys = sorted(sums, key=lambda key: order[key[0]])
+    rows = tuple(number for key in keys for number in _numbers(key, sums[key]))
+    return StudyResults(repetitions=max((int(each[0, 0]) for each in sums.values()), default=0), rows=rows)
 
 
-def _rows(setting: str, method: str, metric: str, sums: Sums) -> Iterable[Row]:
-    means = sums.total / sums.count
-    spread = np.maximum(0.0, sums.squares - sums.count * means**2) / max(1, sums.count - 1)
-    deviations = np.sqrt(spread)
-    for look, (mean, deviation) in enumerate(zip(means.tolist(), deviations.tolist(), strict=True)):
-        low, high = _interval(METRICS[metric].kind, mean, deviation, sums.count)
-        yield Row(
-            setting=setting,
-            method=method,
-            metric=metric,
-            replicate=look + 1 if len(means) > 1 else None,
-            value=mean,
-            deviation=deviation,
-            low=low,
-            high=high,
-        )
+def _numbers(key: tuple[str, ...], sums: Floats) -> Iterable[StudyNumber]:
+    (setting, method, metric), count, (_, total, squares) = key, int(sums[0, 0]), sums
+    means = total / count
+    deviations = np.sqrt(np.maximum(0.0, squares - count * means**2) / max(1, count - 1))
+    for look, (mean, deviation) in enumerate(zip(means.tolist(), deviations.tolist(), strict=True), start=1):
+        ends = _interval(METRICS[metric].kind, mean, deviation, count)
+        yield StudyNumber(setting, method, metric, look if len(means) > 1 else None, mean, deviation, *ends)
 
 
 def _interval(kind: str, mean: float, deviation: float, count: int) -> tuple[float, float]:
@@ -175,13 +143,12 @@ def _interval(kind: str, mean: float, deviation: float, count: int) -> tuple[flo
     if kind == "share":
         hits = round(mean * count)
         low = 0.0 if hits == 0 else float(betaincinv(hits, count - hits + 1, 0.025))
-        high = 1.0 if hits == count else float(betaincinv(hits + 1, count - hits, 0.975))
-        return low, high
+        return low, 1.0 if hits == count else float(betaincinv(hits + 1, count - hits, 0.975))
     half = _Z * deviation / math.sqrt(count)
     return mean - half, mean + half
 
 
-def _first(curve: list[Row], level: float) -> Row | None:
+def _first(curve: list[StudyNumber], level: float) -> StudyNumber | None:
     """The first look at which the mean reaches a level; the interval is where the ends of the band reach it."""
     reached = next((row for row in curve if row.value >= level), None)
     if reached is None or reached.replicate is None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bbedge.baselines import NotApplicable
 from bbedge.baselines.e_values import edges_at_looks
-from bbedge.core.arrays import space_on
+from bbedge.core.arrays import Floats, Mask, space_on
 from bbedge.core.design import Design
 from bbedge.study.contenders import LIMIT, PILOT, claims, gives_ranks, pilot_edges, variant_design
 from bbedge.study.measures import (
@@ -27,8 +27,7 @@ from bbedge.study.measures import (
 )
 from bbedge.study.synthetic import SyntheticBenchmark
 
-Array = NDArray[np.float64]
-Record = Mapping[tuple[str, str], Array]
+Record = Mapping[tuple[str, str], Floats]
 """One repetition: (contender, metric) to a value at every look, or a single value."""
 
 
@@ -64,7 +63,7 @@ class Setting(Protocol):
         """Draw, run and measure once."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Contest:
     """Contenders on the same panels of a synthetic benchmark."""
 
@@ -78,10 +77,8 @@ class Contest:
     """Replicates in one repetition."""
     blocks: int | None = None
     """Items per block in the analysis, where that differs from the data's own blocks."""
-    alpha: float = 0.05
-    """Error level."""
-    tau: float = 0.0
-    """Margin."""
+    margin: float = 0.0
+    """What an advantage must exceed."""
     k: int | None = None
     """Size of the Top-k set to certify, if any."""
     pilot: int = 5
@@ -89,25 +86,21 @@ class Contest:
     measured: tuple[str, ...] = ("fwer", "power", "standing power")
     """Which metrics are kept."""
 
+    @cached_property
     def design(self) -> Design:
         """The design that contenders start from."""
-        own = self.benchmark.blocks
-        if self.blocks is not None:
-            own = tuple(f"block-{item // self.blocks}" for item in range(self.benchmark.n_items))
-        return self.benchmark.design(blocks=own, alpha=self.alpha, tau=self.tau, method="bb-edge")
+        design = self.benchmark.design(tau=self.margin, method="bb-edge")
+        if self.blocks is None:
+            return design
+        return replace(design, blocks=tuple(f"block-{item // self.blocks}" for item in range(self.benchmark.n_items)))
 
     def repeat(self, seeds: RepetitionSeeds) -> Record:
         """Run every contender on one set of panels."""
-        return self._record(self.design(), self._panels(seeds), seeds, {}, {})
+        return self.record(self.panels(seeds), seeds, {})
 
-    def draw_together(self, many: Sequence[RepetitionSeeds], panels: Array) -> None:
-        """Draw the panels of :meth:`repeat` for each, into replicates x repetitions x models x items."""
-
-        def draw(place: int) -> None:
-            panels[:, place] = self._panels(many[place])
-
-        with ThreadPoolExecutor() as pool:
-            list(pool.map(draw, range(len(many))))
+    def panels(self, seeds: RepetitionSeeds) -> Floats:
+        """The panels of a repetition."""
+        return self.benchmark.panels(seeds.rng("panels"), self.drawn_shape[0])
 
     @property
     def drawn_shape(self) -> tuple[int, int, int]:
@@ -118,65 +111,41 @@ class Contest:
     @property
     def alike(self) -> Hashable:
         """Equal for settings whose repetitions have the same evidence to compute, and so may run side by side."""
-        return self.design().hash, self.contenders, self.looks
+        return self.design.hash, self.contenders, self.looks
 
-    def edges_together(self, panels: Array, device: str) -> dict[str, NDArray[np.bool_]]:
-        """What those contenders certify that are evidence and nothing else: looks x repetitions x models x models."""
-        design, placed = self.design(), space_on(device).asarray(panels[: self.looks])
-        designs = {name: variant_design(name, self.benchmark, design) for name in self.contenders}
+    def edges_together(self, panels: Floats, device: str) -> dict[str, Mask]:
+        """What those contenders certify that are evidence and nothing else: looks x repetitions x models x models.
+
+        ``panels`` are replicates x repetitions x models x items.
+        """
+        placed = space_on(device).asarray(panels[: self.looks])
+        designs = {name: variant_design(name, self.design) for name in self.contenders}
         return {name: edges_at_looks(own, placed, device=device) for name, own in designs.items() if own is not None}
 
-    def records_together(
-        self, many: Sequence[RepetitionSeeds], panels: Array, edges: Mapping[str, NDArray[np.bool_]]
-    ) -> Iterator[Record]:
-        """The same as :meth:`repeat` for each, with what is known of the edges."""
-        design = self.design()
-        if set(self.measured) <= {"fwer", "power", "standing power"}:  # measured for all repetitions at once
-            null = self.benchmark.null(self.tau)
-            measured = {name: edge_measures(found, null) for name, found in edges.items()}
-        else:
-            measured = {}
-        for place, seeds in enumerate(many):
-            known = {name: found[:, place] for name, found in edges.items() if name not in measured}
-            done = {name: {m: values[:, place] for m, values in each.items()} for name, each in measured.items()}
-            yield self._record(design, panels[:, place], seeds, known, done)
-
-    def _panels(self, seeds: RepetitionSeeds) -> Array:
-        return self.benchmark.panels(seeds.rng("panels"), self.drawn_shape[0])
-
-    def _record(
-        self,
-        design: Design,
-        panels: Array,
-        seeds: RepetitionSeeds,
-        known: Mapping[str, NDArray[np.bool_]],
-        measured: Mapping[str, Mapping[str, Array]],
-    ) -> Record:
-        """What every contender claims on these panels, measured; edges or measures may be known already.
+    def record(self, panels: Floats, seeds: RepetitionSeeds, known: Mapping[str, Mask]) -> Record:
+        """What every contender claims on these panels, measured; edges may be known already.
 
         A contender that is not applicable has no measures: a power of 0 would be a finding.
         """
-        record: dict[tuple[str, str], Array] = {}
+        record: dict[tuple[str, str], Floats] = {}
         for name in self.contenders:
-            measures = measured.get(name)
-            if measures is None:
-                if name in known:
-                    found: NDArray[np.generic] | NotApplicable = known[name]
-                elif name == PILOT:
-                    found = pilot_edges(design, panels, pilot=self.pilot, k=self.k or 1)
-                else:
-                    found = claims(name, self.benchmark, design, panels[: self.looks], seeds.rng(name))
-                if isinstance(found, NotApplicable):
-                    continue
+            found: NDArray[np.generic] | NotApplicable
+            if name in known:
+                found = known[name]
+            elif name == PILOT:
+                found = pilot_edges(self.design, panels, pilot=self.pilot, k=self.k or 1)
+            else:
+                found = claims(name, self.benchmark, self.design, panels[: self.looks], seeds.rng(name))
+            if not isinstance(found, NotApplicable):
                 measures = self._measures(name, found)
-            record.update({(name, metric): measures[metric] for metric in self.measured if metric in measures})
+                record.update({(name, metric): measures[metric] for metric in self.measured if metric in measures})
         return record
 
-    def _measures(self, name: str, found: NDArray[np.generic]) -> dict[str, Array]:
+    def _measures(self, name: str, found: NDArray[np.generic]) -> dict[str, Floats]:
         differences = self.benchmark.differences
         if gives_ranks(name):
             return rank_measures(found.astype(np.int64), differences)
-        edges, null = found.astype(np.bool_), self.benchmark.null(self.tau)
+        edges, null = found.astype(np.bool_), self.benchmark.null(self.margin)
         measures = edge_measures(edges, null)
         if self.k is not None:
             measures |= (top_k_alone if name == LIMIT else top_k_measures)(edges, null, self.k)
@@ -191,7 +160,7 @@ class Contest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class StudyColumn:
     """One column of a study's table."""
 
     metric: str
@@ -210,7 +179,7 @@ class Published:
     """Setting that it belongs to."""
     method: str
     """Whose number it is."""
-    column: Column
+    column: StudyColumn
     """What it is a value of."""
     value: float
     """The printed value."""
@@ -236,7 +205,7 @@ class Study:
     """What is repeated."""
     figure: tuple[str, ...] = ("fwer", "power")
     """Metrics drawn over looks, one column of panels each."""
-    table: tuple[Column, ...]
+    table: tuple[StudyColumn, ...]
     """Columns of the table."""
     published: tuple[Published, ...] = ()
     """What the paper printed."""

@@ -13,18 +13,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from bbedge.core.arrays import Floats, Ints, Mask
 from bbedge.core.design import Design
 from bbedge.core.scores import Scores
 from bbedge.errors import DomainError
 
-Array = NDArray[np.float64]
 Scoring = Literal["binary", "graded"]
 
 
@@ -76,8 +74,19 @@ class SyntheticBenchmark:
             raise DomainError(f"{len(self.means)} models given; a comparison needs at least 2")
         if self.n_items < 1 or (self.levels is not None and self.levels < 1):
             raise DomainError(f"{self.n_items} items and {self.levels} score levels: both must be at least 1")
-        self._check_blocks()
-        self._check_shares()
+        if min(self._sizes, default=0) < 1 or sum(self._sizes) != self.n_items:
+            raise DomainError(
+                f"block sizes {self.block_sizes} do not split {self.n_items} items; sizes are at least 1 and "
+                "sum to the number of items"
+            )
+        if isinstance(self.kappa_block, tuple) and len(self.kappa_block) != len(self._sizes):
+            raise DomainError(f"{len(self.kappa_block)} block shares for {len(self._sizes)} blocks; give one per block")
+        shares = self.block_shares
+        if not (self.kappa_item >= 0.0 and bool(np.all((shares >= 0.0) & (shares + self.kappa_item <= 1.0)))):
+            raise DomainError(
+                f"shares of variance {self.kappa_block} (block) and {self.kappa_item} (item) are not possible; "
+                "they are at least 0 and sum to at most 1"
+            )
         if isinstance(self.spread, tuple) and len(self.spread) != len(self.means):
             raise DomainError(f"{len(self.spread)} spreads for {len(self.means)} models; give one, or one per model")
         if not bool(np.all((self._spreads >= 0.0) & (self._spreads <= 1.0))):
@@ -90,31 +99,13 @@ class SyntheticBenchmark:
                 "choose means nearer 1/2, or a smaller offset or heterogeneity"
             )
 
-    def _check_blocks(self) -> None:
-        sizes = self._sizes
-        if min(sizes, default=0) < 1 or sum(sizes) != self.n_items:
-            raise DomainError(
-                f"block sizes {self.block_sizes} do not split {self.n_items} items; sizes are at least 1 and "
-                "sum to the number of items"
-            )
-
-    def _check_shares(self) -> None:
-        if isinstance(self.kappa_block, tuple) and len(self.kappa_block) != len(self._sizes):
-            raise DomainError(f"{len(self.kappa_block)} block shares for {len(self._sizes)} blocks; give one per block")
-        shares = self.block_shares
-        if not (self.kappa_item >= 0.0 and bool(np.all((shares >= 0.0) & (shares + self.kappa_item <= 1.0)))):
-            raise DomainError(
-                f"shares of variance {self.kappa_block} (block) and {self.kappa_item} (item) are not possible; "
-                "they are at least 0 and sum to at most 1"
-            )
-
     @property
-    def block_of_item(self) -> NDArray[np.int64]:
+    def block_of_item(self) -> Ints:
         """Number of the block of each item."""
         return np.repeat(np.arange(len(self._sizes)), self._sizes)
 
     @property
-    def block_shares(self) -> Array:
+    def block_shares(self) -> Floats:
         """``kappa_block`` of the block of each item."""
         return np.broadcast_to(np.array(self.kappa_block, dtype=np.float64), (len(self._sizes),))[self.block_of_item]
 
@@ -125,36 +116,33 @@ class SyntheticBenchmark:
         return (self.block_sizes,) * (self.n_items // max(1, self.block_sizes))
 
     @property
-    def _spreads(self) -> Array:
+    def _spreads(self) -> Floats:
         """One spread per model, as a column."""
         return np.broadcast_to(np.array(self.spread, dtype=np.float64), (len(self.means),))[:, None]
 
     @property
-    def theta(self) -> Array:
+    def theta(self) -> Floats:
         """True benchmark mean of every model."""
         return np.array(self.means)
 
     @property
-    def differences(self) -> Array:
+    def differences(self) -> Floats:
         """True differences, row minus column."""
         return self.theta[:, None] - self.theta
 
-    def null(self, tau: float = 0.0) -> NDArray[np.bool_]:
-        """Directions whose claim is false: the row does not beat the column by more than ``tau``."""
-        # Means that are meant to differ by exactly tau differ from it by rounding.
-        false: NDArray[np.bool_] = self.differences <= tau + 1e-12
-        return false
+    def null(self, margin: float = 0.0) -> Mask:
+        """Directions whose claim is false: the row does not beat the column by more than the margin."""
+        # Means that are meant to differ by exactly the margin differ from it by rounding.
+        return np.asarray(self.differences <= margin + 1e-12)
 
     @cached_property
-    def probabilities(self) -> Array:
+    def probabilities(self) -> Floats:
         """Expected score of every model (row) on every item."""
         place = np.arange(self.n_items) - (self.n_items - 1) / 2
-        offsets = place * (2 * self.offset / max(1, self.n_items - 1))
-        sides = np.where(np.arange(len(self.means)) % 2 == 0, 1.0, -1.0)
+        sides = np.where(np.arange(len(self.means)) % 2 == 0, 1.0, -1.0)[:, None]
         # The middle item of an odd number has sign 0, so the effects always sum to zero.
-        effects = -self.heterogeneity * sides[:, None] * np.sign(place)
-        probabilities: Array = self.theta[:, None] + offsets + effects
-        return probabilities
+        effects = -self.heterogeneity * sides * np.sign(place)
+        return np.asarray(self.theta[:, None] + place * (2 * self.offset / max(1, self.n_items - 1)) + effects)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -169,27 +157,24 @@ class SyntheticBenchmark:
     @property
     def blocks(self) -> tuple[str, ...]:
         """Label of the block of each item."""
-        labels = _names("block", len(self._sizes))
-        return tuple(label for label, size in zip(labels, self._sizes, strict=True) for _ in range(size))
+        return tuple(np.repeat(_names("block", len(self._sizes)), self._sizes).tolist())
 
     def design(self, **options: Any) -> Design:  # noqa: ANN401 - handed on to Design.make, which is typed
         """A design for this benchmark and, unless others are given, its true blocks; options as in ``Design.make``."""
         options.setdefault("blocks", self.blocks)
         return Design.make(self.models, self.items, **options)
 
-    def panel(self, rng: np.random.Generator) -> Array:
+    def panel(self, rng: np.random.Generator) -> Floats:
         """One replicate: scores of all models (rows) on all items."""
-        panel: Array = self.panels(rng, 1)[0]
-        return panel
+        return np.asarray(self.panels(rng, 1)[0])
 
-    def panels(self, rng: np.random.Generator, n: int) -> Array:
+    def panels(self, rng: np.random.Generator, n: int) -> Floats:
         """``n`` replicates: replicates x models x items. The same as ``n`` calls of :meth:`panel`, and faster."""
         n_models, n_items, n_blocks = len(self.means), self.n_items, len(self._sizes)
         scale = (n_models * n_blocks, n_items, n_models * n_items, n_models * n_items * (self.levels is not None))
         # All the numbers of one replicate in one row: the stream does not depend on how many are drawn at once.
         draws = rng.standard_normal((n, sum(scale)))
-        ends = np.cumsum((0, *scale)).tolist()
-        block, item, own, rounding = (draws[:, start:end] for start, end in pairwise(ends))
+        block, item, own, rounding = np.split(draws, np.cumsum(scale)[:-1], axis=1)
         shares = self.block_shares
         latent = np.sqrt(shares) * block.reshape(n, n_models, n_blocks)[:, :, self.block_of_item]
         latent += math.sqrt(self.kappa_item) * item[:, None, :]
@@ -201,7 +186,7 @@ class SyntheticBenchmark:
         # A weighted mean of numbers in [0, 1] can round past the ends.
         return np.clip(scores, 0.0, 1.0)
 
-    def _full_scores(self, latent: Array) -> Array:
+    def _full_scores(self, latent: Floats) -> Floats:
         if self.scoring == "binary":
             return (latent <= ndtri(self.probabilities)).astype(np.float64)
         # U^k has mean 1 / (1 + k).
@@ -216,5 +201,4 @@ class SyntheticBenchmark:
 
 def _names(kind: str, count: int) -> tuple[str, ...]:
     # Padded, so that the order of the names is the order of the numbers.
-    width = len(str(count))
-    return tuple(f"{kind}-{i:0{width}d}" for i in range(1, count + 1))
+    return tuple(f"{kind}-{i:0{len(str(count))}d}" for i in range(1, count + 1))

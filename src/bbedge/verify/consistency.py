@@ -19,7 +19,7 @@ from msgspec import UNSET, structs
 from bbedge.certificate.derive import PairTable
 from bbedge.certificate.document import plain
 from bbedge.certificate.parts import WHOLE, Mask, Parts
-from bbedge.core.closure import closure
+from bbedge.core.paths import closure
 from bbedge.core.views import HEADLINE
 from bbedge.errors import FormatError
 from bbedge.records.certificate import Document, Matrix

@@ -10,12 +10,12 @@ import pytest
 
 from bbedge.core import arrays
 from bbedge.core.arrays import numpy_space, space_of, space_on, to_numpy
-from bbedge.core.closure import closure
 from bbedge.core.design import Design
 from bbedge.core.eholm import e_holm, log_threshold
 from bbedge.core.evidence import Evidence
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Certifier
+from bbedge.core.paths import closure
 from bbedge.errors import DesignError, DomainError
 
 BLOCKS = [str(i) for i, size in enumerate([1, 2, 3, 1, 1, 5] * 2) for _ in range(size)]

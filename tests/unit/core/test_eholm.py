@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from bbedge.core.eholm import e_holm, log_threshold, log_threshold_of, weakness
+from bbedge.core.eholm import e_holm, log_threshold, log_threshold_of, shortfall_below
 from bbedge.errors import DomainError
 
 
@@ -54,7 +54,9 @@ def test_parts_of_a_family_add_up_to_its_bar():
     log_e[3, 5:20] = np.nan
     whole = log_threshold(log_e, 0.05)
     parts = [
-        weakness(log_e[rows, cols], 0.05) for rows in (slice(0, 7), slice(7, 30)) for cols in (slice(11), slice(11, 40))
+        shortfall_below(log_e[rows, cols], 0.05)
+        for rows in (slice(0, 7), slice(7, 30))
+        for cols in (slice(11), slice(11, 40))
     ]
     together = log_threshold_of(np.float64(math.fsum(parts)), 0.05, directions=1200, terms=60)
     assert together == pytest.approx(whole, rel=1e-13)

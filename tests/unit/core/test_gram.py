@@ -7,7 +7,7 @@ import pytest
 from bbedge.core.arrays import numpy_space
 from bbedge.core.difference_sums import DifferenceSums
 from bbedge.core.gram import PenaltyBySize, PenaltyByStake, gram_penalty
-from bbedge.core.penalties import Pairs
+from bbedge.core.penalties import Directions
 
 RNG = np.random.default_rng(2)
 SPACE = numpy_space()
@@ -27,11 +27,11 @@ def values_of(penalty, rows=None, cols=None, terms=16):
 
 
 def make(form, powers, of_block, *, largest, n_models, space=SPACE):
-    return form(powers, of_block, space=space, pairs=Pairs.all(n_models), largest=largest)
+    return form(powers, of_block, space=space, pairs=Directions.all(n_models), largest=largest)
 
 
 def powers_of(kind, stakes, shares, largest):
-    penalty = gram_penalty(kind, stakes, shares, space=SPACE, pairs=Pairs.all(2), largest=largest, reach=1.0)
+    penalty = gram_penalty(kind, stakes, shares, space=SPACE, pairs=Directions.all(2), largest=largest, reach=1.0)
     return penalty._powers
 
 
@@ -86,7 +86,7 @@ def test_a_rectangle_is_a_part_of_the_square(form, kind, shift):
     _, of_block = np.unique(shares, return_inverse=True)
     powers = powers_of(kind, np.array([0.3, 0.9]), shares, 2)
     square = make(form, powers, of_block, largest=2, n_models=5)
-    tile = form(powers, of_block, space=SPACE, pairs=Pairs(rows=slice(0, 2), cols=slice(2, 5)), largest=2)
+    tile = form(powers, of_block, space=SPACE, pairs=Directions(rows=slice(0, 2), cols=slice(2, 5)), largest=2)
     for _ in range(2):
         residuals = RNG.uniform(-1, 1, (5, 12))
         added(square, residuals, shift)
@@ -101,7 +101,7 @@ def test_a_batch_is_its_members(form):
     shares = RNG.choice([1.0, 0.5], 8)
     _, of_block = np.unique(shares, return_inverse=True)
     powers = powers_of("sharp", np.array([0.3, 0.9]), shares, 2)
-    batch = form(powers, of_block, space=SPACE, pairs=Pairs.all(3, (2,)), largest=2)
+    batch = form(powers, of_block, space=SPACE, pairs=Directions.all(3, (2,)), largest=2)
     residuals = RNG.uniform(-1, 1, (2, 3, 8))
     added(batch, residuals, 0.01)
     for member in range(2):
@@ -113,7 +113,7 @@ def test_the_smaller_form_is_chosen():
     def form(n_sizes, n_stakes):
         shares = np.arange(1, n_sizes + 1) / n_sizes
         stakes = np.linspace(0.1, 0.9, n_stakes)
-        return type(gram_penalty("sharp", stakes, shares, space=SPACE, pairs=Pairs.all(2), largest=9, reach=1.0))
+        return type(gram_penalty("sharp", stakes, shares, space=SPACE, pairs=Directions.all(2), largest=9, reach=1.0))
 
     assert form(3, 3) is PenaltyBySize
     assert form(2, 3) is PenaltyBySize

@@ -40,7 +40,7 @@ def test_a_path_certifies_what_no_edge_says():
 
 
 def test_better_and_worse_models_are_counted_from_the_view_of_each_model():
-    ranks = graph(4, (0, 1), (1, 2)).ranks  # 0 beats 1 beats 2; 3 is open against all
+    ranks = graph(4, (0, 1), (1, 2))  # 0 beats 1 beats 2; 3 is open against all
     assert ranks.n_better.tolist() == [0, 1, 2, 0]
     assert ranks.n_worse.tolist() == [2, 1, 0, 0]
 

@@ -12,7 +12,7 @@ from bbedge.core.arrays import numpy_space
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
 from bbedge.core.mixture import Mixture
-from bbedge.core.penalties import Pairs
+from bbedge.core.penalties import Directions
 
 N_MODELS, N_ITEMS = 60, 150
 
@@ -100,7 +100,7 @@ def test_a_rectangle_of_pairs_is_sorted_both_ways(monkeypatch):
     used = rows_used(monkeypatch)
     whole = fed(monkeypatch, 1 << 26, evidence="bernstein")
     space = replace(numpy_space(), tile=1 << 13)
-    mixture = Mixture(whole.design, space, Pairs(rows=slice(0, 25), cols=slice(25, N_MODELS)))
+    mixture = Mixture(whole.design, space, Directions(rows=slice(0, 25), cols=slice(25, N_MODELS)))
     twin = Evidence(whole.design)
     for panel in panels():
         residuals = panel - twin._predictor._sums / (twin.replicates + 1)

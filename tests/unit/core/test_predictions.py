@@ -11,6 +11,10 @@ SPACE = numpy_space()
 ALL = slice(None)
 
 
+def design(tau):
+    return Design.make(["a", "b"], ["q"], tau=tau)
+
+
 def predicted_by(rule, places=ALL):
     """The prediction, as what is missing from scores of zero."""
     sums = rule._sums
@@ -18,7 +22,7 @@ def predicted_by(rule, places=ALL):
 
 
 def test_running_mean_by_hand():
-    rule = RunningMean(SPACE, (2, 1), tau=0.06)
+    rule = RunningMean(SPACE, (2, 1), design(0.06))
     predicted, shift = predicted_by(rule), rule.shift
     assert predicted.tolist() == [[0.0], [0.0]]
     assert shift == pytest.approx(0.03)
@@ -65,9 +69,9 @@ def test_two_way_keeps_what_repeats_and_drops_what_does_not():
     np.testing.assert_allclose(predicted, additive, atol=1e-12)
 
 
-@pytest.mark.parametrize("rule", [RunningMean(SPACE, (4, 3), tau=0.1), TwoWay(SPACE, (4, 3))])
+@pytest.mark.parametrize("rule", [RunningMean(SPACE, (4, 3), design(0.1)), TwoWay(SPACE, (4, 3))])
 def test_predictions_stay_in_the_unit_interval_and_keep_forgets(rule):
-    other = RunningMean(SPACE, (2, 3), tau=0.1) if isinstance(rule, RunningMean) else TwoWay(SPACE, (2, 3))
+    other = RunningMean(SPACE, (2, 3), design(0.1)) if isinstance(rule, RunningMean) else TwoWay(SPACE, (2, 3))
     for _ in range(4):
         means = RNG.choice([0.0, 1.0], (4, 3))
         rule.update(means)
@@ -85,7 +89,7 @@ def test_predictor_for_follows_the_design():
 
 
 @pytest.mark.parametrize(
-    "make", [lambda *shape: RunningMean(SPACE, shape, tau=0.1), lambda *shape: TwoWay(SPACE, shape)]
+    "make", [lambda *shape: RunningMean(SPACE, shape, design(0.1)), lambda *shape: TwoWay(SPACE, shape)]
 )
 def test_some_blocks_and_batches_are_predicted_as_all_are(make):
     batch, alone = make(2, 4, 5), make(4, 5)

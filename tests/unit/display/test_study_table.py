@@ -3,21 +3,23 @@ from dataclasses import replace
 from bbedge.display.study import Made, setting_tables, study_page
 from bbedge.study.contenders import LIMIT
 from bbedge.study.experiments import study
-from bbedge.study.results import Results, Row
-from bbedge.study.study import Column
+from bbedge.study.results import StudyNumber, StudyResults
+from bbedge.study.study import StudyColumn
 
 MADE = Made(repetitions=10, seed=1, version="1", fingerprint="0")
-COLUMNS = (Column(metric="power"), Column(metric="standing power", reaches=0.9))
+COLUMNS = (StudyColumn(metric="power"), StudyColumn(metric="standing power", reaches=0.9))
 STUDY = replace(study("power"), table=COLUMNS, published=())
 
 
-def results(*methods_and_metrics: tuple[str, str]) -> Results:
+def results(*methods_and_metrics: tuple[str, str]) -> StudyResults:
     rows = tuple(
-        Row(setting="s", method=method, metric=metric, replicate=look, value=0.5, deviation=0.1, low=0.4, high=0.6)
+        StudyNumber(
+            setting="s", method=method, metric=metric, replicate=look, value=0.5, deviation=0.1, low=0.4, high=0.6
+        )
         for method, metric in methods_and_metrics
         for look in (1, 2)
     )
-    return Results(repetitions=10, rows=rows)
+    return StudyResults(repetitions=10, rows=rows)
 
 
 def test_what_was_not_measured_differs_from_what_was_not_reached():

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bbedge.core.closure import closure, unpacked
+from bbedge.core.paths import closure, unpacked
 from bbedge.scale.leaderboard import PackedGraph
 
 

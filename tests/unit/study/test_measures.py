@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from bbedge.core.closure import closure_by_products
 from bbedge.core.graph import Graph
+from bbedge.core.paths import closure_by_products
 from bbedge.study.measures import (
     edge_measures,
     rank_intervals,

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bbedge.baselines.e_values import edges_at_looks
+from bbedge.core.arrays import Mask
 from bbedge.records.values import Method
 from bbedge.study.contenders import DIRECT, LIMIT, WHOLE_ALPHA
 from bbedge.study.measures import edge_measures
-from bbedge.study.study import Column, Contest, Published, Record, RepetitionSeeds, Study
+from bbedge.study.study import Contest, Published, Record, RepetitionSeeds, Study, StudyColumn
 from bbedge.study.synthetic import SyntheticBenchmark
 
 RIVALS = ("EMR", "CBTL", "t-Holm", "SERPANT", "BEB-Holm", "BFH-e-Holm", "CR-EDGE", "BB-EDGE")
@@ -76,8 +76,8 @@ def four(
     )
 
 
-_REACHES = Column(metric="power", reaches=0.9)
-STANDS = tuple(Column(metric="standing power", reaches=share) for share in (0.5, 0.9))
+_REACHES = StudyColumn(metric="power", reaches=0.9)
+STANDS = tuple(StudyColumn(metric="standing power", reaches=share) for share in (0.5, 0.9))
 """When half and nine tenths of the true edges stand."""
 
 POWER = Study(
@@ -88,7 +88,13 @@ POWER = Study(
     source="Figure 1 of the paper",
     setup=STATED + " 100 replicates, a look after each.",
     settings=four((*RIVALS, DIRECT, WHOLE_ALPHA, "BB-EDGE-X", LIMIT)),
-    table=(Column(metric="fwer"), Column(metric="power", at=50), Column(metric="power"), _REACHES, *STANDS),
+    table=(
+        StudyColumn(metric="fwer"),
+        StudyColumn(metric="power", at=50),
+        StudyColumn(metric="power"),
+        _REACHES,
+        *STANDS,
+    ),
     published=(
         Published(setting=UNEVEN, method="BB-EDGE", column=_REACHES, value=56.0),
         Published(setting=UNEVEN, method="BFH-e-Holm", column=_REACHES, value=95.0),
@@ -105,7 +111,7 @@ POWER = Study(
 )
 
 
-_AT_15 = Column(metric="width", at=15)
+_AT_15 = StudyColumn(metric="width", at=15)
 
 RANK_INTERVALS = Study(
     name="rank-intervals",
@@ -119,17 +125,17 @@ RANK_INTERVALS = Study(
     ),
     figure=("coverage", "width"),
     table=(
-        Column(metric="coverage"),
+        StudyColumn(metric="coverage"),
         _AT_15,
-        Column(metric="width", at=50),
-        Column(metric="width"),
-        Column(metric="standing width", at=15),
-        Column(metric="standing width", at=50),
+        StudyColumn(metric="width", at=50),
+        StudyColumn(metric="width"),
+        StudyColumn(metric="standing width", at=15),
+        StudyColumn(metric="standing width", at=50),
     ),
     published=(
         Published(setting=UNEVEN, method="BB-EDGE", column=_AT_15, value=1.633),
         Published(setting=UNEVEN, method="BEB-Holm", column=_AT_15, value=4.369),
-        Published(setting=UNEVEN, method="BB-EDGE", column=Column(metric="coverage", at=15), value=1.0),
+        Published(setting=UNEVEN, method="BB-EDGE", column=StudyColumn(metric="coverage", at=15), value=1.0),
     ),
     notes=(
         "The two published widths at replicate 15 fit neither the stated setting nor the one fitted to Table 1.",
@@ -169,7 +175,7 @@ class Growing:
         for name, method in methods:
             first = versions[0].design(alpha=_ALPHA, method=method)
             fixed = edges_at_looks(first, panels[0])
-            epochs: list[NDArray[np.bool_]] = []
+            epochs: list[Mask] = []
             for version, of_version, (start, end) in zip(versions, panels, _SPANS, strict=True):
                 design = version.design(alpha=_ALPHA / len(versions), method=method)
                 epochs.append(edges_at_looks(design, of_version[start:end]))
@@ -190,7 +196,7 @@ GROWING_BENCHMARK = Study(
     " every version starts from nothing at alpha/3; the fixed procedure stays with the first 40 items at alpha. "
     "Every version has the same true means.",
     settings=tuple(Growing(name=each.name, benchmark=each.benchmark) for each in four(())),
-    table=(Column(metric="fwer"), Column(metric="power", at=40), Column(metric="power")),
+    table=(StudyColumn(metric="fwer"), StudyColumn(metric="power", at=40), StudyColumn(metric="power")),
     notes=(
         "The paper gives this experiment as curves, without numbers, and finds that the reset procedure falls behind "
         "at each update and ends ahead, with error below alpha.",

@@ -7,16 +7,13 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bbedge.core.arrays import Floats, Mask
 from bbedge.core.certifier import Certifier
 from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.design import Design
 from bbedge.core.graph import Graph
-from bbedge.study.study import Column, Record, RepetitionSeeds, Study
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+from bbedge.study.study import Record, RepetitionSeeds, Study, StudyColumn
 
 EARLY, COMPLETE = "BB-EDGE-X, checkpoints", "BB-EDGE-X, complete passes"
 IN_FILE_ORDER, SHUFFLED = "sequential bets, file order", "sequential bets, random order"
@@ -24,43 +21,13 @@ _ORDER_SEED = 20_260_716
 _STAKES = np.geomspace(0.02, 0.95, 12)
 
 
-def chances(n_models: int, n_items: int, spread: float) -> Array:
+def chances(n_models: int, n_items: int, spread: float) -> Floats:
     """Probabilities of right answers: models x items, listed from the easiest item to the hardest.
 
     Items range from nearly always to nearly never solved; abilities are equally spaced, the best model first.
     """
-    difficulty = np.linspace(-4.0, 4.0, n_items)
-    ability = np.linspace(spread / 2, -spread / 2, n_models)
-    return 1.0 / (1.0 + np.exp(difficulty - ability[:, None]))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuestionState:
-    """Whether a question is answered, and which models it still needs: from what stands."""
-
-    is_answered: bool
-    needed: Mask
-
-
-def ask_top(certifier: Certifier, k: int) -> QuestionState:
-    """The set of the ``k`` best models."""
-    graph = Graph(certifier.edges())
-    ranks = graph.ranks
-    needed: Mask = (ranks.n_better < k) & (ranks.n_worse < graph.n_models - k)
-    return QuestionState(is_answered=graph.top_k(k) is not None, needed=needed)
-
-
-def ask_all(certifier: Certifier) -> QuestionState:
-    """The order of all models."""
-    settled = Graph(certifier.edges()).ranks.settled
-    return QuestionState(is_answered=bool(settled.all()), needed=~settled)
-
-
-def ask_gate(certifier: Certifier, margin: float) -> QuestionState:
-    """Whether the first of two models is worse than the second by more than a margin: decided by its bounds."""
-    bounds = certifier.evidence.lower_bounds()
-    decided = bool(bounds[0, 1] > -margin or bounds[1, 0] > margin)
-    return QuestionState(is_answered=decided, needed=np.ones(2, dtype=np.bool_))
+    ability = np.linspace(spread / 2, -spread / 2, n_models)[:, None]
+    return 1.0 / (1.0 + np.exp(np.linspace(-4.0, 4.0, n_items) - ability))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +52,7 @@ class FirstRunExperiment:
     """Passes, at most."""
 
     @cached_property
-    def chances(self) -> Array:
+    def chances(self) -> Floats:
         """Models x items."""
         return chances(self.n_models, self.n_items, self.spread)
 
@@ -104,11 +71,16 @@ class FirstRunExperiment:
             checkpoints=checkpoints,
         )
 
-    def ask(self, certifier: Certifier) -> QuestionState:
-        """How the question stands."""
-        if self.question == "gate":
-            return ask_gate(certifier, self.margin)
-        return ask_all(certifier) if self.question == "all-pairs" else ask_top(certifier, self.k)
+    def needed(self, certifier: Certifier) -> Mask | None:
+        """The models that the question still needs, given what stands; ``None`` if it is answered."""
+        if self.question == "gate":  # decided by the bounds of the difference
+            bounds = certifier.evidence.lower_bounds()
+            return None if bounds[0, 1] > -self.margin or bounds[1, 0] > self.margin else np.ones(2, dtype=np.bool_)
+        graph = Graph(certifier.edges())
+        if self.question == "all-pairs":
+            return None if graph.settled.all() else ~graph.settled
+        open_ = (graph.n_better < self.k) & (graph.n_worse < graph.n_models - self.k)
+        return open_ if graph.top_k(self.k) is None else None
 
     def repeat(self, seeds: RepetitionSeeds) -> Record:
         """Ask once with checkpoints and once without, of the same runs."""
@@ -122,53 +94,44 @@ class FirstRunExperiment:
             for metric, values in self._run(design, panels).items()
         }
 
-    def _run(self, design: Design, panels: list[Array]) -> dict[str, Array]:
-        certifier = Certifier(design)
-        means = self.chances.mean(axis=1)
-        false = means[:, None] <= means + 1e-12
-        n, answered, wrong = 0, np.zeros(self.looks), np.zeros(self.looks)
+    def _run(self, design: Design, panels: list[Floats]) -> dict[str, Floats]:
+        certifier, n = Certifier(design), 0
+        answered, wrong = np.zeros((2, self.looks))
         for look, panel in enumerate(panels):
             n, done = self._run_pass(certifier, panel, n)
-            wrong[look:] = self._is_wrong(certifier, false, means)
+            wrong[look:] = self._is_wrong(certifier)
             if done:
                 answered[look:] = 1.0
                 break
         return {"answered": answered, "queries": np.array([n / panels[0].size]), "fwer": wrong}
 
-    def _run_pass(self, certifier: Certifier, panel: Array, n: int) -> tuple[int, bool]:
+    def _run_pass(self, certifier: Certifier, panel: Floats, n: int) -> tuple[int, bool]:
         """Run a pass until the question is answered, looking at checkpoints where there are any."""
-        while certifier.next_checkpoint is not None:
-            rows, columns = self._rows(certifier), [int(item[1:]) for item in certifier.next_items]
-            n += len(rows) * len(columns)
-            certifier.update_part(panel[np.ix_(rows, columns)])
-            asked = self.ask(certifier)
-            if asked.is_answered:
+        while True:
+            rows = [int(model[1:]) for model in certifier.evidence.active]
+            columns, is_inside = certifier.next_items, certifier.next_checkpoint is not None
+            n += len(rows) * (len(columns) or panel.shape[1])
+            if is_inside:
+                certifier.update_part(panel[np.ix_(rows, [int(item[1:]) for item in columns])])
+            else:  # what is left of the first pass, or a whole later one
+                certifier.update(panel[rows])
+            needed = self.needed(certifier)
+            if needed is None:
                 return n, True
-            self._drop(certifier, asked.needed)
-        rows = self._rows(certifier)
-        # What is left of the first pass, or a whole later one.
-        n += len(rows) * (len(certifier.next_items) or panel.shape[1])
-        certifier.update(panel[rows])
-        asked = self.ask(certifier)
-        if not asked.is_answered:
-            self._drop(certifier, asked.needed)
-        return n, asked.is_answered
+            if needed.sum() >= 2:
+                certifier.stop([model for model in certifier.evidence.active if not needed[int(model[1:])]])
+            if not is_inside:
+                return n, False
 
-    def _rows(self, certifier: Certifier) -> list[int]:
-        return [int(model[1:]) for model in certifier.evidence.active]
-
-    def _drop(self, certifier: Certifier, needed: Mask) -> None:
-        if needed.sum() >= 2:
-            certifier.stop([model for model in certifier.evidence.active if not needed[int(model[1:])]])
-
-    def _is_wrong(self, certifier: Certifier, false: Mask, means: Array) -> float:
+    def _is_wrong(self, certifier: Certifier) -> float:
         """Whether any edge that stands is false; in a gate, whether a bound is above its difference."""
+        means = self.chances.mean(axis=1)
         if self.question == "gate":
             return float((certifier.evidence.lower_bounds() > means[:, None] - means + 1e-12).any())
-        return float((certifier.edges() & false).any())
+        return float((certifier.edges() & (means[:, None] <= means + 1e-12)).any())
 
 
-def by_category(n_items: int) -> Array:
+def by_category(n_items: int) -> Floats:
     """Two models that are equal in the mean: the first solves more of the first category, the second of the other."""
     first = np.where(np.arange(n_items) < n_items // 2, 0.7, 0.3)
     return np.stack([first, 1.0 - first])
@@ -212,7 +175,7 @@ class Listed:
         }
 
 
-def sequential_bets(panels: Array, alpha: float) -> Array:
+def sequential_bets(panels: Floats, alpha: float) -> Floats:
     """Whether a test that looks after every item, as if items were a random sample, has preferred one of two models.
 
     ``panels`` are passes x two models x items; the result is 1 from the pass on in which it did. It has bets of twelve
@@ -280,10 +243,10 @@ STUDY = Study(
     ),
     figure=("fwer", "answered"),
     table=(
-        Column(metric="queries"),
-        Column(metric="answered", at=1),
-        Column(metric="answered"),
-        Column(metric="fwer"),
+        StudyColumn(metric="queries"),
+        StudyColumn(metric="answered", at=1),
+        StudyColumn(metric="answered"),
+        StudyColumn(metric="fwer"),
     ),
     notes=(
         "Queries are counted in complete passes of all models: 0.5 is half of all items with all models, or all items "

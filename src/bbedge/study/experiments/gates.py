@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import bdtr, betaincinv, stdtrit
 
+from bbedge.core.arrays import Floats, Ints
 from bbedge.core.scores import Scores
 from bbedge.gate import Claim, Gate, Policy
-from bbedge.study.study import Column, Record, RepetitionSeeds, Study
+from bbedge.study.measures import so_far
+from bbedge.study.study import Record, RepetitionSeeds, Study, StudyColumn
 
-Array = NDArray[np.float64]
-Verdicts = NDArray[np.int64]
+Verdicts = Ints
 """What a gate says after each run: 1 for PASS, -1 for FAIL, 0 for OPEN."""
 
 OURS, ALONE = "bbedge gate", "bbedge gate, last look alone"
@@ -22,7 +22,7 @@ _CODES = {"PASS": 1, "OPEN": 0, "FAIL": -1, "CONTRADICTION": 0}
 _SHAPE = 0.46  # of the Beta distribution whose p (1 - p) is 0.12 on the average, as in the demo data
 
 
-def chances(n_items: int, difference: float) -> Array:
+def chances(n_items: int, difference: float) -> Floats:
     """Probabilities of right answers of the new and the old system, whose means differ by exactly this.
 
     Most items are nearly always or nearly never solved: the midpoint quantiles of a Beta distribution with mean 1/2.
@@ -30,11 +30,10 @@ def chances(n_items: int, difference: float) -> Array:
     old = betaincinv(_SHAPE, _SHAPE, (np.arange(n_items) + 0.5) / n_items)
     # A part of the right answers, or of the wrong ones, changes sides on every item, so that none leaves [0, 1].
     part = difference / (old.mean() if difference < 0.0 else 1.0 - old.mean())
-    new = old * (1.0 + part) if difference < 0.0 else old + part * (1.0 - old)
-    return np.stack([new, old])
+    return np.stack([old * (1.0 + part) if difference < 0.0 else old + part * (1.0 - old), old])
 
 
-def t_test(panels: Array, margin: float, alpha: float) -> Verdicts:
+def t_test(panels: Floats, margin: float, alpha: float) -> Verdicts:
     """PASS or FAIL if the t interval of the mean difference, paired by item, lies on one side of the margin.
 
     **Repeated looks:** not covered.
@@ -46,7 +45,7 @@ def t_test(panels: Array, margin: float, alpha: float) -> Verdicts:
     return np.where(mean - half > -margin, 1, np.where(mean + half < -margin, -1, 0))
 
 
-def mcnemar(panels: Array, margin: float, alpha: float) -> Verdicts:
+def mcnemar(panels: Floats, margin: float, alpha: float) -> Verdicts:
     """FAIL if the exact test of McNemar finds the new system worse, else PASS; it knows no margin.
 
     **Repeated looks:** not covered.
@@ -56,20 +55,20 @@ def mcnemar(panels: Array, margin: float, alpha: float) -> Verdicts:
     return np.where((p < alpha) & (lost > gained), -1, 1)
 
 
-def threshold(panels: Array, margin: float, alpha: float) -> Verdicts:
+def threshold(panels: Floats, margin: float, alpha: float) -> Verdicts:
     """FAIL if the mean of all runs so far is lower by more than the margin, else PASS. It controls no error."""
     means = panels.mean(axis=2)
     so_far = np.cumsum(means[:, 0] - means[:, 1]) / np.arange(1, len(panels) + 1)
     return np.where(so_far < -margin, -1, 1)
 
 
-def threshold_of_last(panels: Array, margin: float, alpha: float) -> Verdicts:
+def threshold_of_last(panels: Floats, margin: float, alpha: float) -> Verdicts:
     """The same for the last run alone, as a pipeline does that evaluates anew."""
     means = panels.mean(axis=2)
     return np.where(means[:, 0] - means[:, 1] < -margin, -1, 1)
 
 
-RIVALS: dict[str, Callable[[Array, float, float], Verdicts]] = {
+RIVALS: dict[str, Callable[[Floats, float, float], Verdicts]] = {
     "t-test gate": t_test,
     "McNemar gate": mcnemar,
     "threshold, all runs": threshold,
@@ -78,12 +77,11 @@ RIVALS: dict[str, Callable[[Array, float, float], Verdicts]] = {
 """What pipelines use instead; from runs x (new, old) x items to a verdict after each run."""
 
 
-def looks_of_gate(panels: Array, margin: float, alpha: float) -> Verdicts:
+def looks_of_gate(panels: Floats, margin: float, alpha: float) -> Verdicts:
     """What our gate says at each look by itself."""
     scores = Scores.of(panels, models=("new", "old"), items=[f"q{i}" for i in range(panels.shape[2])])
-    claim = Claim(kind="not_worse_by", amount=margin)
-    policy = Policy(candidates=("new",), baseline="old", claims=(claim,), alpha=alpha)
-    gate = Gate(policy, scores)
+    claims = (Claim(kind="not_worse_by", amount=margin),)
+    gate = Gate(Policy(candidates=("new",), baseline="old", claims=claims, alpha=alpha), scores)
     for panel in panels:
         gate.update(panel)
     return np.array([_CODES[look.verdict] for look in gate.results()[0].looks])
@@ -95,28 +93,23 @@ def standing(verdicts: Verdicts) -> Verdicts:
     return np.where(np.arange(len(verdicts)) >= first, verdicts[first], 0)
 
 
-def verdict_measures(shown: Verdicts, at_looks: Verdicts, *, distance: float) -> dict[str, Array]:
+def verdict_measures(shown: Verdicts, at_looks: Verdicts, *, distance: float) -> dict[str, Floats]:
     """What was wrong, what changed, and what passed.
 
     ``distance`` is the true difference less what the claim asks for; at 0 the claim is false, and FAIL is right. A
     verdict that stands still counts as changed if a later look says the opposite.
     """
     passed, failed = at_looks == 1, at_looks == -1
-    wrong = (passed & (distance <= 0.0)) | (failed & (distance > 0.0))
     back = (failed & np.logical_or.accumulate(passed)) | (passed & np.logical_or.accumulate(failed))
     changed = np.zeros(len(shown), dtype=np.bool_)
     changed[1:] = (shown[:-1] != 0) & (shown[1:] != shown[:-1])
     return {
-        "wrong": _so_far(wrong),
-        "failed": _so_far(failed),
-        "reversed": _so_far(back),
-        "flipped": _so_far(changed | back),
+        "wrong": so_far((passed & (distance <= 0.0)) | (failed & (distance > 0.0))),
+        "failed": so_far(failed),
+        "reversed": so_far(back),
+        "flipped": so_far(changed | back),
         "passed": (shown == 1).astype(np.float64),
     }
-
-
-def _so_far(happened: NDArray[np.bool_]) -> Array:
-    return np.logical_or.accumulate(happened).astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +129,7 @@ class Pipelines:
     alpha: float = 0.05
     """Error level."""
 
-    def panels(self, rng: np.random.Generator) -> Array:
+    def panels(self, rng: np.random.Generator) -> Floats:
         """The runs of one pipeline: runs x (new, old) x items."""
         both = chances(self.n_items, self.difference)
         return (rng.random((self.looks, *both.shape)) < both).astype(np.float64)
@@ -145,14 +138,14 @@ class Pipelines:
         """Run one pipeline."""
         panels = self.panels(seeds.rng("panels"))
         ours = looks_of_gate(panels, self.margin, self.alpha)
-        said = {OURS: (standing(ours), ours), ALONE: (ours, ours)}
-        for name, rival in RIVALS.items():
-            verdicts = rival(panels, self.margin, self.alpha)
-            said[name] = (verdicts, verdicts)
+        said = {OURS: ours, ALONE: ours}
+        said |= {name: rival(panels, self.margin, self.alpha) for name, rival in RIVALS.items()}
         return {
             (name, metric): values
-            for name, (shown, at_looks) in said.items()
-            for metric, values in verdict_measures(shown, at_looks, distance=self.difference + self.margin).items()
+            for name, at_looks in said.items()
+            for metric, values in verdict_measures(
+                standing(at_looks) if name == OURS else at_looks, at_looks, distance=self.difference + self.margin
+            ).items()
         }
 
 
@@ -181,13 +174,13 @@ STUDY = Study(
     ),
     figure=("wrong", "flipped", "passed"),
     table=(
-        Column(metric="wrong"),
-        Column(metric="failed"),
-        Column(metric="reversed"),
-        Column(metric="flipped"),
-        Column(metric="passed", at=1),
-        Column(metric="passed", at=5),
-        Column(metric="passed"),
+        StudyColumn(metric="wrong"),
+        StudyColumn(metric="failed"),
+        StudyColumn(metric="reversed"),
+        StudyColumn(metric="flipped"),
+        StudyColumn(metric="passed", at=1),
+        StudyColumn(metric="passed", at=5),
+        StudyColumn(metric="passed"),
     ),
     notes=(
         "At the margin exactly the claim is false, and PASS is wrong: a gate without a verdict OPEN has to be wrong in "

@@ -7,27 +7,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bbedge.baselines import METHODS
+from bbedge.core.arrays import Floats
 from bbedge.core.design import Design
 from bbedge.core.scores import Scores
 from bbedge.errors import DataError
-from bbedge.study.study import Column, Record, RepetitionSeeds, Study
+from bbedge.study.measures import so_far
+from bbedge.study.study import Record, RepetitionSeeds, Study, StudyColumn
 from bbedge.study.synthetic import SyntheticBenchmark
 
 _CONTENDERS = ("EMR", "t-Holm", "SERPANT", "SERPANT-R", "BFH-e-Holm", "BB-EDGE", "BB-EDGE-X")
 
 
 def _false_so_far(
-    panels: NDArray[np.float64], items: tuple[str, ...], blocks: tuple[str, ...], seeds: RepetitionSeeds
-) -> dict[str, NDArray[np.float64]]:
+    panels: Floats, items: tuple[str, ...], blocks: tuple[str, ...], seeds: RepetitionSeeds
+) -> dict[tuple[str, str], Floats]:
     """Whether each contender has certified one half above the other yet; replicates x 2 halves x items."""
     design = Design.make(["first half", "second half"], items, blocks=blocks, method="bb-edge")
     return {
-        name: np.logical_or.accumulate(METHODS[name].run(design, panels, seeds.rng(name)).any(axis=(1, 2))).astype(
-            float
-        )
+        (name, "false"): so_far(METHODS[name].run(design, panels, seeds.rng(name)).any(axis=(1, 2)))
         for name in _CONTENDERS
     }
 
@@ -47,8 +46,7 @@ class SyntheticSelf:
         """Draw, split, compare."""
         own = self.benchmark.panels(seeds.rng("panels"), 2 * self.looks)[:, 0]
         halves = np.stack([own[: self.looks], own[self.looks :]], axis=1)
-        found = _false_so_far(halves, self.benchmark.items, self.benchmark.blocks, seeds)
-        return {(name, "false"): curve for name, curve in found.items()}
+        return _false_so_far(halves, self.benchmark.items, self.benchmark.blocks, seeds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,12 +69,12 @@ class RealSelf:
         """Split the runs of every model at random."""
         order = seeds.rng("split").permutation(len(self.scores.values))
         half = self.looks
-        totals: dict[tuple[str, str], NDArray[np.float64]] = {}
+        totals: dict[tuple[str, str], Floats] = {}
         for index in range(len(self.scores.models)):
             own = self.scores.values[:, index]
             halves = np.stack([own[order[:half]], own[order[half : 2 * half]]], axis=1)
-            for name, curve in _false_so_far(halves, self.scores.items, self.scores.blocks, seeds).items():
-                totals[(name, "false")] = totals.get((name, "false"), 0.0) + curve / len(self.scores.models)
+            for key, curve in _false_so_far(halves, self.scores.items, self.scores.blocks, seeds).items():
+                totals[key] = totals.get(key, 0.0) + curve / len(self.scores.models)
         return totals
 
 
@@ -97,7 +95,7 @@ STUDY = Study(
         for size in (1, 5)
     ),
     figure=("false",),
-    table=(Column(metric="false", at=1), Column(metric="false")),
+    table=(StudyColumn(metric="false", at=1), StudyColumn(metric="false")),
     notes=(
         "The paper's own runs are not public; it prints curves and no numbers. It finds more false certificates from "
         "SERPANT than from BB-EDGE.",

@@ -9,7 +9,7 @@ import numpy as np
 
 from bbedge.study.contenders import DIRECT, KINDS, LIMIT, PILOT, TWO_WAY, WHOLE_ALPHA, WHOLE_ALPHA_TWO_WAY, X_ONE_BLOCK
 from bbedge.study.experiments.comparison import NAMES, OF_THE_LIMIT, OF_X, RIVALS, STANDING, STANDS, STATED, four
-from bbedge.study.study import Column, Contest, Published, Study
+from bbedge.study.study import Contest, Published, Study, StudyColumn
 from bbedge.study.synthetic import SyntheticBenchmark, tied_pairs
 
 
@@ -30,8 +30,8 @@ def _ablation(
         setup=f"{STATED} Changed: {changed}",
         settings=four(RIVALS, **options),
         table=(
-            Column(metric="fwer"),
-            *(Column(metric="power", reaches=share) for share in (None, 0.5, 0.9)),
+            StudyColumn(metric="fwer"),
+            *(StudyColumn(metric="power", reaches=share) for share in (None, 0.5, 0.9)),
             *STANDS,
         ),
         notes=("The paper gives this experiment as curves, without numbers.",),
@@ -70,7 +70,7 @@ ABLATIONS = (
         question="a margin of 0.01 that an advantage must exceed",
         source="margins (tau = 0.01)",
         changed="tau = 0.01. Neighbouring pairs differ by 0.045.",
-        tau=0.01,
+        margin=0.01,
     ),
     _ablation(
         name="margin-3",
@@ -78,7 +78,7 @@ ABLATIONS = (
         question="a margin of 0.03 that an advantage must exceed",
         source="margins (tau = 0.03)",
         changed="tau = 0.03. Neighbouring pairs differ by 0.045, which leaves 0.015 to show.",
-        tau=0.03,
+        margin=0.03,
     ),
 )
 """One setting changed at a time."""
@@ -90,7 +90,12 @@ MORE_RIVALS = Study(
     source="the ablation on more baselines in the paper's appendix",
     setup=STATED + " 100 replicates, a look after each.",
     settings=four(("AsympCS-Bonf", "SERPANT-R", "BB-EDGE-PI", "BB-EDGE", "BB-EDGE-X")),
-    table=(Column(metric="fwer"), Column(metric="power", at=50), Column(metric="power", reaches=0.9), *STANDS),
+    table=(
+        StudyColumn(metric="fwer"),
+        StudyColumn(metric="power", at=50),
+        StudyColumn(metric="power", reaches=0.9),
+        *STANDS,
+    ),
     notes=(
         "The paper gives this experiment as curves, without numbers. It finds BB-EDGE-PI close to BB-EDGE, and that "
         "AsympCS-Bonf and, where items depend on each other, SERPANT-R exceed alpha.",
@@ -123,7 +128,7 @@ UNEVEN_BLOCKS = Study(
             contenders=(*_OF_ANY_SIZE, "BB-EDGE-X"),
         ),
     ),
-    table=(Column(metric="fwer"), Column(metric="power", at=50), Column(metric="power"), *STANDS),
+    table=(StudyColumn(metric="fwer"), StudyColumn(metric="power", at=50), StudyColumn(metric="power"), *STANDS),
     notes=(
         "The paper gives this experiment as curves, without numbers, and does not say the order of sizes or whether H "
         "is 0.",
@@ -155,10 +160,10 @@ EVIDENCE = Study(
         ),
     ),
     table=(
-        Column(metric="fwer"),
-        Column(metric="power", at=20),
-        Column(metric="power", reaches=0.5),
-        Column(metric="power", reaches=0.9),
+        StudyColumn(metric="fwer"),
+        StudyColumn(metric="power", at=20),
+        StudyColumn(metric="power", reaches=0.5),
+        StudyColumn(metric="power", reaches=0.9),
         *STANDS,
     ),
     notes=(
@@ -174,7 +179,7 @@ EVIDENCE = Study(
 _LIKE_GSM8K = "ten models as on GSM8K"
 # The ten mean scores that the paper prints for GSM8K.
 _MEANS = (0.9138, 0.9067, 0.8488, 0.7971, 0.7444, 0.7362, 0.7235, 0.7102, 0.5054, 0.4765)
-_AT_100, _AT_2 = Column(metric="resolved", at=100), Column(metric="resolved", at=2)
+_AT_100, _AT_2 = StudyColumn(metric="resolved", at=100), StudyColumn(metric="resolved", at=2)
 
 ONE_BLOCK = Study(
     name="one-block",
@@ -203,13 +208,13 @@ ONE_BLOCK = Study(
         )
     ),
     table=(
-        Column(metric="fwer"),
-        Column(metric="power"),
-        Column(metric="standing power"),
+        StudyColumn(metric="fwer"),
+        StudyColumn(metric="power"),
+        StudyColumn(metric="standing power"),
         _AT_2,
         _AT_100,
-        Column(metric="standing resolved", at=2),
-        Column(metric="standing resolved", at=100),
+        StudyColumn(metric="standing resolved", at=2),
+        StudyColumn(metric="standing resolved", at=100),
     ),
     published=(
         Published(setting=_LIKE_GSM8K, method="BB-EDGE", column=_AT_2, value=41.0),
@@ -230,7 +235,7 @@ ONE_BLOCK = Study(
 
 
 _STATED, _FITTED = "stated: ", "fitted: "
-_COLUMNS = tuple(Column(metric=metric) for metric in ("fwer", "fcp", "certified", "cr"))
+_COLUMNS = tuple(StudyColumn(metric=metric) for metric in ("fwer", "fcp", "certified", "cr"))
 _STANDING = ("standing certified", "standing cr")
 _CONTENDERS = (*RIVALS, PILOT, DIRECT, "BB-EDGE-X", LIMIT)
 _KEPT = ("fwer", "fcp", "certified", "cr", *_STANDING)
@@ -297,7 +302,7 @@ TOP_4 = Study(
     settings=tuple(replace(each, name=f"{_STATED}{each.name}", k=4, measured=_KEPT) for each in four(_CONTENDERS))
     + _fitted(),
     figure=("fcp", "certified"),
-    table=(*_COLUMNS, *(Column(metric=metric) for metric in _STANDING)),
+    table=(*_COLUMNS, *(StudyColumn(metric=metric) for metric in _STANDING)),
     published=_published(_STATED) + _published(_FITTED),
     notes=(
         "The stated setting does not give the published table, for any method: the most plainly for EMR and t-Holm, "

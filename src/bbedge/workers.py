@@ -103,16 +103,3 @@ class Crew:
                         raise error.cause from None  # as any other backend would raise it
                     raise
             pending += [remote.remote(task) for _, task in zip(done, queue, strict=False)]
-
-
-def map_unordered(
-    work: Callable[[Task], Result],
-    tasks: Sequence[Task],
-    *,
-    backend: Backend = "joblib",
-    workers: int | None = None,
-    address: str | None = None,
-) -> Iterator[Result]:
-    """One map by a :class:`Crew` of its own: the results as they come, in any order."""
-    with Crew(backend, workers=workers, address=address) as crew:
-        yield from crew.map_unordered(work, tasks)
