@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from bbedge.errors import FormatError
 from bbedge.readers.json_files import json_stream, objects, parts_under
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample
+from bbedge.readers.logs.contract import Glimpse, Log, LogRun, LogSample, Recognition
 from bbedge.readers.logs.fields import digest, number, settings, text
 from bbedge.readers.opening import opened
 from bbedge.text import listed, quoted, shown_path
@@ -177,14 +177,14 @@ class _SeenRun:
             key, value = found if isinstance(found, tuple) else (found, found)
             self.said.setdefault(name, {})[key] = value
 
-    def run(self, key: Key, protocol: Mapping[str, object]) -> Run:
+    def run(self, key: Key, protocol: Mapping[str, object]) -> LogRun:
         """The run. Its identity is made from its answers: the same answers, also if judged again, are the same run.
 
         Where there are no answers it is made from the time of the first record, and empty without that, too.
         """
         when = "" if self.first is None else f"{self.first:020.6f}"
         what = sorted(self.answers) or ([when] if when else [])
-        return Run(
+        return LogRun(
             model=key[0],
             task=key[1],
             identity=f"{key[0]} {digest(key, what)}" if what else "",
@@ -207,7 +207,7 @@ class RecordLog:
     expected: str
     """What a record is, for messages."""
     recognises: Callable[[Glimpse], Recognition]
-    samples: Callable[[LogRecord, Run, int], Iterable[Sample]]
+    samples: Callable[[LogRecord, LogRun, int], Iterable[LogSample]]
     """The samples of a record of a run, which is the first, second ... of those with the same ``group``."""
     model: str = "model"
     """The key of the model."""
@@ -245,7 +245,7 @@ class RecordLog:
             raise records.lack("records in the file")
         runs = {key: of_run.run(key, self.protocol(of_run.said)) for key, of_run in seen.items()}
 
-        def samples() -> Iterator[Sample]:
+        def samples() -> Iterator[LogSample]:
             for record in records:
                 key = self._key(record)
                 copy = 1

@@ -14,7 +14,7 @@ from typing import Any
 from bbedge.errors import FormatError
 from bbedge.readers.choices import ErrorKind
 from bbedge.readers.json_files import document, document_beside
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Tool, Value
+from bbedge.readers.logs.contract import Glimpse, Log, LogRun, LogSample, Recognition, ToolReader, Value
 from bbedge.readers.logs.fields import array, kind_of_error, mapping, number, numbers, settings, text
 from bbedge.readers.logs.record_log import LogRecord, Numbering, Records
 from bbedge.readers.logs.stated import (
@@ -65,7 +65,7 @@ def _open_harbor(path: str) -> Log:
         )
     files = sorted(str(each) for each in Path(path).parent.glob(f"*/{_RESULT}"))
     check_count(len(files), job.get("n_total_trials"), place=place, what="folders of trials with a result.json")
-    runs: dict[_Key, Run] = {}
+    runs: dict[_Key, LogRun] = {}
     starts = Numbering()
     for trial in map(_trial, files):
         key = _key(trial)
@@ -75,7 +75,7 @@ def _open_harbor(path: str) -> Log:
     if not runs:
         raise FormatError(f"{place}: a job without trials; let the job run")
 
-    def samples() -> Iterator[Sample]:
+    def samples() -> Iterator[LogSample]:
         for position, trial in enumerate(map(_trial, files), start=1):
             key = _key(trial)
             repeat = starts.number((key, trial["task_name"]), _start(trial))
@@ -95,7 +95,7 @@ def _open_harbor(path: str) -> Log:
     )
 
 
-HARBOR = Tool(name="harbor", title="Harbor", recognises=_is_harbor, open=_open_harbor)
+HARBOR = ToolReader(name="harbor", title="Harbor", recognises=_is_harbor, open=_open_harbor)
 """Reads the folder of a Harbor job: ``result.json`` and a folder with another ``result.json`` for every trial.
 
 Trials have no number: those of one task are repetitions in the order of their start.
@@ -128,9 +128,9 @@ def _key(trial: Mapping[str, Any]) -> _Key:
     return _contestant(text(agent.get("name")), named) or "", text(trial.get("source")) or ""
 
 
-def _run(key: _Key, trial: Mapping[str, Any], job: Mapping[str, Any]) -> Run:
+def _run(key: _Key, trial: Mapping[str, Any], job: Mapping[str, Any]) -> LogRun:
     identity = text(job.get("id"))
-    return Run(
+    return LogRun(
         model=key[0] or None,
         task=key[1],
         identity=f"{identity} {key[0]} {key[1]}" if identity else "",
@@ -144,14 +144,14 @@ def _run(key: _Key, trial: Mapping[str, Any], job: Mapping[str, Any]) -> Run:
     )
 
 
-def _sample(trial: Mapping[str, Any], run: Run, repeat: str, place: int) -> Sample:
+def _sample(trial: Mapping[str, Any], run: LogRun, repeat: str, place: int) -> LogSample:
     failed = mapping(trial.get("exception_info"))
     kind = text(failed.get("exception_type")) or ("exception" if failed else "")
     scores = _scores(mapping(trial.get("verifier_result")))
     error = None
     if kind and (kind not in _LIMITS or not scores):
         error = f"{kind}: {text(failed.get('exception_message')) or 'no message'}"
-    return Sample(
+    return LogSample(
         run=run,
         item=run.item(trial["task_name"]),
         scores=scores,
@@ -200,7 +200,7 @@ def _open_terminal_bench(path: str) -> Log:
     """Open results; they are read once for what the run states about itself."""
     place = shown_path(path)
     metadata, beside = document_beside(Path(path).parent / _METADATA)
-    run = Run(
+    run = LogRun(
         model=_contestant(text(metadata.get("agent_name")), text(metadata.get("model_name"))),
         task=text(metadata.get("dataset_name")) or "",
         identity=text(metadata.get("uuid")) or "",
@@ -238,13 +238,13 @@ def _open_terminal_bench(path: str) -> Log:
     )
 
 
-TERMINAL_BENCH = Tool(
+TERMINAL_BENCH = ToolReader(
     name="terminal-bench", title="Terminal-Bench", recognises=_is_terminal_bench, open=_open_terminal_bench
 )
 """Reads ``results.json`` of a run of Terminal-Bench, with ``run_metadata.json`` beside it."""
 
 
-def _resolved(record: LogRecord, run: Run, attempts: dict[int, int]) -> Sample:
+def _resolved(record: LogRecord, run: LogRun, attempts: dict[int, int]) -> LogSample:
     said = record.row
     name, trial = text(said.get("task_id")), text(said.get("trial_name"))
     if not name or not trial or "is_resolved" not in said:
@@ -260,7 +260,7 @@ def _resolved(record: LogRecord, run: Run, attempts: dict[int, int]) -> Sample:
     resolved = number(said["is_resolved"])
     mode = text(said.get("failure_mode"))
     failure = _HARNESS.get(mode, _WITHOUT_TESTS.get(mode, "unknown") if resolved is None else None)
-    return Sample(
+    return LogSample(
         run=run,
         # Without the dataset, which only the metadata name: published results often lack them.
         item=name,

@@ -12,7 +12,16 @@ from bbedge.errors import FormatError
 from bbedge.readers.choices import ErrorKind
 from bbedge.readers.json_files import Archive, JsonStream, parts_under
 from bbedge.readers.limits import LimitError
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Tool, Value
+from bbedge.readers.logs.contract import (
+    Glimpse,
+    Log,
+    LogRun,
+    LogSample,
+    Recognition,
+    StatedAggregate,
+    ToolReader,
+    Value,
+)
 from bbedge.readers.logs.fields import (
     answer_text,
     array,
@@ -75,7 +84,7 @@ def _open_inspect_ai(path: str) -> Log:
     )
 
 
-INSPECT_AI = Tool(name="inspect", title="Inspect AI", recognises=_is_inspect_ai, open=_open_inspect_ai)
+INSPECT_AI = ToolReader(name="inspect", title="Inspect AI", recognises=_is_inspect_ai, open=_open_inspect_ai)
 """Reads logs of Inspect AI 0.3, of version 1 of the log and later."""
 
 
@@ -109,14 +118,14 @@ def _checked(header: object, path: str) -> dict[str, Any]:
     return header
 
 
-def _run(header: Mapping[str, Any], path: str) -> Run:
+def _run(header: Mapping[str, Any], path: str) -> LogRun:
     described, plan = mapping(header["eval"]), mapping(header.get("plan"))
     model = text(described.get("model"))
     if not model:
         raise FormatError(f"{shown_path(path)}: the header names no model; expected a log of Inspect AI")
     config = {**mapping(described.get("model_generate_config")), **mapping(plan.get("config"))}
     steps = plan.get("steps")
-    return Run(
+    return LogRun(
         # Without a model Inspect writes none/none.
         model=None if model == "none/none" else model,
         task=text(described.get("task")) or "",
@@ -180,7 +189,7 @@ def _with_output(summary: Any, archive: Archive, names: Mapping[str, None]) -> A
     return {**summary, "output": found}
 
 
-def _samples(found: Iterator[Any], run: Run, path: str, scorer: str | None) -> Iterator[Sample]:
+def _samples(found: Iterator[Any], run: LogRun, path: str, scorer: str | None) -> Iterator[LogSample]:
     records = Records(path=path, expected="a sample of Inspect AI", under=("samples",))
     scored, answered = False, False
     for place, each in enumerate(found, start=1):
@@ -199,7 +208,7 @@ def _samples(found: Iterator[Any], run: Run, path: str, scorer: str | None) -> I
         # Of a sample that ended early no score is to be expected.
         answered = answered or (message is None and not sample.get("limit") and failure is None)
         scored = scored or bool(scores)
-        yield Sample(
+        yield LogSample(
             run=run,
             item=run.item(name),
             scores=_scores(scores, record.at),
@@ -283,14 +292,16 @@ def _graded(value: object, place: str) -> Value:
         ) from None
 
 
-def _stated(header: Mapping[str, Any], run: Run, path: str) -> Iterator[Stated]:
+def _stated(header: Mapping[str, Any], run: LogRun, path: str) -> Iterator[StatedAggregate]:
     """The number of samples and the means that the results state."""
     results = mapping(header.get("results"))
     total, completed = whole(results.get("total_samples")), whole(results.get("completed_samples"))
     if completed is not None:
         # Samples that failed or were never begun are in the total; of these the log has some, or none.
         exact = total == completed
-        yield Stated(where=path, run=run, count=completed if exact else None, least=None if exact else completed)
+        yield StatedAggregate(
+            where=path, run=run, count=completed if exact else None, least=None if exact else completed
+        )
     scores = results.get("scores")
     if scores is None and "scorer" in results:
         scores = [{**mapping(results["scorer"]), "metrics": results.get("metrics")}]

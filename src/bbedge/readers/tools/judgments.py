@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bbedge.errors import FormatError
-from bbedge.readers.logs.contract import Glimpse, Recognition, Run, Sample, Value
+from bbedge.readers.logs.contract import Glimpse, LogRun, LogSample, Recognition, Value
 from bbedge.readers.logs.fields import array, digest, number, text
 from bbedge.readers.logs.record_log import LogRecord, RecordLog, Row, Said, holds_no_score, joined, numbered
 from bbedge.text import listed, quoted
@@ -27,7 +27,7 @@ LIVEBENCH = RecordLog(
     expected="a judgment of LiveBench",
     recognises=_is_livebench,
     samples=lambda record, run, _: [
-        Sample(
+        LogSample(
             run=run,
             # The identifier is a hash of the question.
             item=run.item(record.name("question_id")),
@@ -73,10 +73,10 @@ def _refuse_pairs(record: LogRecord) -> None:
         )
 
 
-def _mt_bench_samples(record: LogRecord, run: Run, _: int) -> Iterator[Sample]:
+def _mt_bench_samples(record: LogRecord, run: LogRun, _: int) -> Iterator[LogSample]:
     question, turn = record.name("question_id"), record.name("turn")
     score = number(record.row.get("score"))
-    yield Sample(
+    yield LogSample(
         run=run,
         item=f"{question}/{turn}",
         scores={"score": None if score == _NO_RATING else score},
@@ -126,10 +126,10 @@ def _alpaca_group(record: LogRecord) -> tuple[tuple[str | None, str], str]:
     return (text(row.get("annotator")), _alpaca_item(row)), digest(row.get("output_2"))
 
 
-def _alpaca_samples(record: LogRecord, run: Run, copy: int) -> Iterator[Sample]:
+def _alpaca_samples(record: LogRecord, run: LogRun, copy: int) -> Iterator[LogSample]:
     record.name("instruction")
     row = record.row
-    yield Sample(
+    yield LogSample(
         run=run,
         item=numbered(_alpaca_item(row), copy),
         scores={"win": _alpaca_win(row.get("preference"), record.at)},
@@ -213,7 +213,7 @@ def _arena_protocol(said: Mapping[str, Mapping[str, str]]) -> dict[str, str | No
     return {"judge": joined(said["judge"]), "baseline": baselines or None}
 
 
-def _arena_samples(record: LogRecord, run: Run, _: int) -> Iterator[Sample]:
+def _arena_samples(record: LogRecord, run: LogRun, _: int) -> Iterator[LogSample]:
     question, baseline = record.name(*_QUESTION), text(record.row.get("baseline"))
     games = array(record.row.get("games"))
     if len(games) != _GAMES:
@@ -225,7 +225,7 @@ def _arena_samples(record: LogRecord, run: Run, _: int) -> Iterator[Sample]:
     item = f"{question} vs {baseline}" if baseline else question
     fields: dict[str, Any] = {"question": {"id": item}, **record.named("category")}
     for index, game in enumerate(games):
-        yield Sample(
+        yield LogSample(
             run=run,
             item=f"{item}/{index + 1}",
             scores=_arena_scores(game, model_is_a=index == 1, where=f"{record.at}: game {index + 1}"),

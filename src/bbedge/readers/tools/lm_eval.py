@@ -19,7 +19,7 @@ from typing import Any
 from bbedge.errors import FormatError
 from bbedge.readers.json_files import document
 from bbedge.readers.limits import LimitError
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Tool
+from bbedge.readers.logs.contract import Glimpse, Log, LogRun, LogSample, Recognition, StatedAggregate, ToolReader
 from bbedge.readers.logs.fields import TIME_IN_NAME, array, digest, mapping, number, numbers, settings, text, whole
 from bbedge.readers.logs.record_log import Records, numbered
 from bbedge.text import counted, listed, shown_path
@@ -75,7 +75,7 @@ def _open_lm_eval(path: str) -> Log:
     )
 
 
-LM_EVAL = Tool(name="lm-eval", title="lm-evaluation-harness", recognises=_is_lm_eval, open=_open_lm_eval)
+LM_EVAL = ToolReader(name="lm-eval", title="lm-evaluation-harness", recognises=_is_lm_eval, open=_open_lm_eval)
 """Reads samples of lm-evaluation-harness since 0.4.0."""
 
 
@@ -83,7 +83,7 @@ def _is_samples(glimpse: Glimpse) -> bool:
     return glimpse.has("doc_id", "doc") and (glimpse.has("resps") or glimpse.has("filtered_resps"))
 
 
-def _run(found: ToolResults) -> Run:
+def _run(found: ToolResults) -> LogRun:
     results, task = found.content, found.task
     config, of_task = mapping(results.get("config")), mapping(mapping(results.get("configs")).get(task))
     model = _model_of(results)
@@ -91,7 +91,7 @@ def _run(found: ToolResults) -> Run:
     better = mapping(mapping(results.get("higher_is_better")).get(task))
     seeds = [text(config.get(name)) for name in ("random_seed", "numpy_seed", "torch_seed")]
     generation = mapping(of_task.get("generation_kwargs"))
-    return Run(
+    return LogRun(
         model=model,
         task=task,
         identity=f"{model} {task} {date}" if date else "",
@@ -122,7 +122,7 @@ def _run(found: ToolResults) -> Run:
     )
 
 
-def _samples(records: Records, run: Run, filters: set[str | None]) -> Iterator[Sample]:
+def _samples(records: Records, run: LogRun, filters: set[str | None]) -> Iterator[LogSample]:
     seen: Counter[tuple[str | None, str]] = Counter()
     for record in records:
         row = record.row
@@ -136,7 +136,7 @@ def _samples(records: Records, run: Run, filters: set[str | None]) -> Iterator[S
         seen[chosen, content] += 1
         names = row.get("metrics")
         metrics = names if isinstance(names, list) else [name for name in row if name not in _NOT_METRICS]
-        yield Sample(
+        yield LogSample(
             run=run,
             item=run.item(numbered(content[:16], seen[chosen, content])),
             scores=numbers({str(name): row[name] for name in metrics if isinstance(name, str) and name in row}),
@@ -230,13 +230,13 @@ def _model_of(results: Mapping[str, Any]) -> str | None:
     return next((found for name in _NAMING if (found := text(mapping(arguments).get(name)))), None)
 
 
-def _stated_by(found: ToolResults, run: Run, filters: frozenset[str | None]) -> Iterator[Stated]:
+def _stated_by(found: ToolResults, run: LogRun, filters: frozenset[str | None]) -> Iterator[StatedAggregate]:
     """The number of samples and the means that the results state for the task."""
     if found.path is None:
         return
     count = whole(mapping(mapping(found.content.get("n-samples")).get(found.task)).get("effective"))
     if count is not None:
-        yield Stated(where=found.path, run=run, count=count)
+        yield StatedAggregate(where=found.path, run=run, count=count)
     config = mapping(mapping(found.content.get("configs")).get(found.task))
     means = {
         name
@@ -251,7 +251,7 @@ def _stated_by(found: ToolResults, run: Run, filters: frozenset[str | None]) -> 
             # Up to 0.4.2 samples do not say under which filter they were scored.
             named = chosen if chosen in filters else None
             if named is not None or filters == {None}:
-                yield Stated(where=found.path, run=run, metric=metric, mean=float(mean), filter=named)
+                yield StatedAggregate(where=found.path, run=run, metric=metric, mean=float(mean), filter=named)
 
 
 def _lost_tasks(found: ToolResults, path: str) -> str | None:

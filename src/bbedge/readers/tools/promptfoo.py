@@ -15,7 +15,16 @@ from typing import Any
 from bbedge.errors import FormatError
 from bbedge.readers.choices import ErrorKind
 from bbedge.readers.json_files import JsonStream, json_stream, objects
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Tool, Value
+from bbedge.readers.logs.contract import (
+    Glimpse,
+    Log,
+    LogRun,
+    LogSample,
+    Recognition,
+    StatedAggregate,
+    ToolReader,
+    Value,
+)
 from bbedge.readers.logs.fields import array, digest, kind_of_error, mapping, number, settings, text, whole
 from bbedge.readers.logs.record_log import Numbering
 from bbedge.readers.metrics import amounts
@@ -48,7 +57,7 @@ def _open_promptfoo(path: str) -> Log:
     plan.check_repetitions(head, path)
     several = len({prompt for _, prompt in plan.contestants}) > 1
     runs = {
-        key: Run(
+        key: LogRun(
             model=f"{key[0]} | {prompt}" if several else key[0],
             # The first row's own name is the same in both forms of one output.
             identity=first,
@@ -67,7 +76,7 @@ def _open_promptfoo(path: str) -> Log:
     )
 
 
-PROMPTFOO = Tool(name="promptfoo", title="promptfoo", recognises=_is_promptfoo, open=_open_promptfoo)
+PROMPTFOO = ToolReader(name="promptfoo", title="promptfoo", recognises=_is_promptfoo, open=_open_promptfoo)
 """Reads results of promptfoo, of version 2 of the results and later."""
 
 
@@ -164,20 +173,20 @@ def _plan(rows: _Rows, path: str) -> _Plan:
     return plan
 
 
-def _stated(head: Mapping[str, Any], path: str) -> Iterator[Stated]:
+def _stated(head: Mapping[str, Any], path: str) -> Iterator[StatedAggregate]:
     """The number of results, how many passed, and the sum of the scores."""
     stats = mapping(head.get("stats"))
     counts = [whole(stats.get(name, 0)) for name in ("successes", "failures", "errors")]
     if "successes" not in stats or None in counts:
         return
     passed, total = counts[0] or 0, sum(count or 0 for count in counts)
-    yield Stated(where=path, count=total)
+    yield StatedAggregate(where=path, count=total)
     if not total:
         return
-    yield Stated(where=path, metric="success", mean=passed / total)
+    yield StatedAggregate(where=path, metric="success", mean=passed / total)
     sums = [number(mapping(mapping(each).get("metrics")).get("score")) for each in array(head.get("prompts"))]
     if sums and None not in sums:
-        yield Stated(where=path, metric="score", mean=sum(float(each or 0) for each in sums) / total)
+        yield StatedAggregate(where=path, metric="score", mean=sum(float(each or 0) for each in sums) / total)
 
 
 def _label(prompt: Mapping[str, Any]) -> str | None:
@@ -193,11 +202,11 @@ def _key(row: object, place: int, path: str) -> _Key:
     return label, text(row.get("promptId")) or digest(_label(mapping(row.get("prompt"))))
 
 
-def _samples(rows: _Rows, runs: Mapping[_Key, Run], plan: _Plan, path: str) -> Iterator[Sample]:
+def _samples(rows: _Rows, runs: Mapping[_Key, LogRun], plan: _Plan, path: str) -> Iterator[LogSample]:
     for place, row in rows():
         key = _key(row, place, path)
         error = _error(row)
-        yield Sample(
+        yield LogSample(
             run=runs[key],
             item=plan.item(row),
             label=plan.label(row),

@@ -11,7 +11,7 @@ from bbedge.errors import FormatError
 from bbedge.readers.assemble.grid import grouped
 from bbedge.readers.choices import ErrorKind
 from bbedge.readers.json_files import document_beside
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Tool, Value
+from bbedge.readers.logs.contract import Glimpse, Log, LogRun, LogSample, Recognition, ToolReader, Value
 from bbedge.readers.logs.fields import (
     array,
     digest,
@@ -48,7 +48,7 @@ def _open_nemo_evaluator(path: str) -> Log:
     # A run that is repeated writes a bundle of its own and replaces the results.
     bundle, beside = document_beside(max(Path(path).parent.glob("eval-*.json"), key=str, default=None))
     config, benchmark = mapping(bundle.get("config")), mapping(bundle.get("benchmark"))
-    run = Run(
+    run = LogRun(
         model=text(config.get("model")),
         task=text(benchmark.get("name")) or "",
         identity=text(bundle.get("run_id")) or "",
@@ -82,7 +82,7 @@ def _open_nemo_evaluator(path: str) -> Log:
     )
 
 
-NEMO_EVALUATOR = Tool(
+NEMO_EVALUATOR = ToolReader(
     name="nemo-evaluator", title="NeMo Evaluator", recognises=_is_nemo_evaluator, open=_open_nemo_evaluator
 )
 """Reads results of NeMo Evaluator.
@@ -92,7 +92,7 @@ that could not be asked or scored has a reward of 0; the row's details say so, a
 """
 
 
-def _nemo_samples(path: str, run: Run) -> Iterator[Sample]:
+def _nemo_samples(path: str, run: LogRun) -> Iterator[LogSample]:
     for record in Records(path=path, expected="a row of NeMo Evaluator"):
         row = record.row
         problem = text(row.get("problem_idx"))
@@ -101,7 +101,7 @@ def _nemo_samples(path: str, run: Run) -> Iterator[Sample]:
         details = mapping(row.get("scoring_details"))
         error, failure = _nemo_failure(details)
         answer, asked = row.get("expected_answer"), row.get("prompt")
-        yield Sample(
+        yield LogSample(
             run=run,
             item=run.item(problem),
             scores={"reward": number(row["reward"]), **numbers(mapping(row.get("scorer_rewards")))},
@@ -151,7 +151,7 @@ def _open_every_eval_ever(path: str) -> Log:
     runs = {key: _eee_run(key, said, results, set(of_key)) for key, of_key in ways.items()}
     several = {key for key, of_key in ways.items() if len(set(of_key)) > 1}
 
-    def samples() -> Iterator[Sample]:
+    def samples() -> Iterator[LogSample]:
         for record in records:
             key = _eee_key(record)
             yield _eee_sample(record, runs[key], several=key in several)
@@ -167,7 +167,7 @@ def _open_every_eval_ever(path: str) -> Log:
     )
 
 
-EVERY_EVAL_EVER = Tool(
+EVERY_EVAL_EVER = ToolReader(
     name="every-eval-ever", title="Every Eval Ever", recognises=_is_every_eval_ever, open=_open_every_eval_ever
 )
 """Reads rows of the instance-level schema of Every Eval Ever 0.2 and 0.3.
@@ -186,7 +186,7 @@ def _eee_key(record: LogRecord) -> _EeeKey:
     return evaluation, model, text(row.get("evaluation_name")) or ""
 
 
-def _eee_run(key: _EeeKey, said: Mapping[str, Any], results: list[dict[str, Any]], ways: set[str]) -> Run:
+def _eee_run(key: _EeeKey, said: Mapping[str, Any], results: list[dict[str, Any]], ways: set[str]) -> LogRun:
     evaluation, model, name = key
     of_run = [
         each
@@ -196,7 +196,7 @@ def _eee_run(key: _EeeKey, said: Mapping[str, Any], results: list[dict[str, Any]
     library = mapping(said.get("eval_library"))
     first = next(iter(of_run), {})
     lower = any(mapping(each.get("metric_config")).get("lower_is_better") is True for each in of_run)
-    return Run(
+    return LogRun(
         model=model,
         task=name,
         identity=f"{evaluation} {name}",
@@ -208,14 +208,14 @@ def _eee_run(key: _EeeKey, said: Mapping[str, Any], results: list[dict[str, Any]
     )
 
 
-def _eee_sample(record: LogRecord, run: Run, *, several: bool) -> Sample:
+def _eee_sample(record: LogRecord, run: LogRun, *, several: bool) -> LogSample:
     row = record.row
     name = text(row.get("sample_id"))
     if not name:
         raise record.lacks("sample_id")
     error = error_text(row.get("error"))
     evaluation, asked = row["evaluation"], mapping(row.get("input"))
-    return Sample(
+    return LogSample(
         run=run,
         item=run.item(name),
         scores={metric: number(evaluation[metric]) for metric in ("score", "is_correct") if metric in evaluation},
@@ -228,9 +228,9 @@ def _eee_sample(record: LogRecord, run: Run, *, several: bool) -> Sample:
     )
 
 
-def _eee_compared(samples: Iterator[Sample], results: list[dict[str, Any]], place: str) -> Iterator[str]:
+def _eee_compared(samples: Iterator[LogSample], results: list[dict[str, Any]], place: str) -> Iterator[str]:
     """Notes about means that are not the ones stated, where a run has one aggregate that is a mean of its rows."""
-    tallies: dict[int, tuple[Run, SampleTally]] = {}
+    tallies: dict[int, tuple[LogRun, SampleTally]] = {}
     for sample in samples:
         if sample.filter is None:
             tallies.setdefault(id(sample.run), (sample.run, SampleTally()))[1].add(sample, "score")
@@ -269,11 +269,11 @@ def _open_mlflow(path: str) -> Log:
             f"{listed(_TABLE_QUESTION, limit=10)}: rename the column of the data that is evaluated"
         )
     lower = frozenset(name for name in columns if name.endswith(_TABLE_SCORE) and name.startswith(_TABLE_LOWER))
-    run = Run(model=None, lower_is_better=lower)
+    run = LogRun(model=None, lower_is_better=lower)
     return Log(runs=(run,), samples=lambda: _table_samples(records, run, columns))
 
 
-MLFLOW = Tool(name="mlflow", title="MLflow", recognises=_is_mlflow, open=_open_mlflow)
+MLFLOW = ToolReader(name="mlflow", title="MLflow", recognises=_is_mlflow, open=_open_mlflow)
 """Reads evaluation tables of MLflow 2.
 
 ``eval_results_table.json`` is the table that ``mlflow.evaluate`` logs as an artifact. A row is one question and its
@@ -295,13 +295,13 @@ def _table_columns(records: Records) -> list[str]:
     return columns
 
 
-def _table_samples(records: Records, run: Run, columns: Sequence[str]) -> Iterator[Sample]:
+def _table_samples(records: Records, run: LogRun, columns: Sequence[str]) -> Iterator[LogSample]:
     asked = [name for name in (*_TABLE_QUESTION, *_TABLE_TARGET) if name in columns]
     for record in records.loose():
         if not isinstance(record.found, list) or len(record.found) != len(columns):
             raise FormatError(f"{record.at}: not a row of {len(columns)} values; expected {record.source.expected}")
         values = dict(zip(columns, record.found, strict=True))
-        yield Sample(
+        yield LogSample(
             run=run,
             item=digest([values[name] for name in asked]),
             # A judge that failed leaves null, and says so in the column of justifications.

@@ -9,7 +9,16 @@ from typing import Any
 
 from bbedge.errors import FormatError
 from bbedge.readers.json_files import JsonStream, document_beside
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Tool, Value
+from bbedge.readers.logs.contract import (
+    Glimpse,
+    Log,
+    LogRun,
+    LogSample,
+    Recognition,
+    StatedAggregate,
+    ToolReader,
+    Value,
+)
 from bbedge.readers.logs.fields import (
     array,
     digest,
@@ -70,7 +79,7 @@ def _open_helm(path: str) -> Log:
     )
 
 
-HELM = Tool(name="helm", title="HELM", recognises=_is_helm, open=_open_helm)
+HELM = ToolReader(name="helm", title="HELM", recognises=_is_helm, open=_open_helm)
 """Reads statistics of HELM since 0.1: ``per_instance_stats.json`` with ``run_spec.json`` beside it.
 
 A trial draws the examples of the prompt again; it counts as a repetition, which is right only if that draw belongs to
@@ -79,10 +88,10 @@ without a perturbation count, and the others are left out and counted.
 """
 
 
-def _helm_run(spec: Mapping[str, Any]) -> Run:
+def _helm_run(spec: Mapping[str, Any]) -> LogRun:
     adapter = mapping(spec.get("adapter_spec"))
     task = _MODEL_IN_NAME.sub("", text(spec.get("name")) or "").rstrip(":,")
-    return Run(
+    return LogRun(
         model=text(adapter.get("model")) or text(adapter.get("model_deployment")),
         task=task,
         protocol=settings(
@@ -105,12 +114,12 @@ def _helm_rows(path: str) -> Iterator[LogRecord]:
         yield record
 
 
-def _helm_samples(path: str, run: Run, questions: Mapping[str, str]) -> Iterator[Sample]:
+def _helm_samples(path: str, run: LogRun, questions: Mapping[str, str]) -> Iterator[LogSample]:
     for record in _helm_rows(path):
         row = record.row
         name = text(row["instance_id"]) or ""
         perturbation = mapping(row.get("perturbation")).get("name")
-        yield Sample(
+        yield LogSample(
             run=run,
             item=run.item(name),
             scores=_stats(record),
@@ -173,7 +182,7 @@ def _instances(folder: Path) -> Iterator[dict[str, Any]]:
                     yield from (mapping(mapping(request).get("instance")) for request in stream.elements())
 
 
-def _helm_stated(path: str, run: Run) -> Iterator[Stated]:
+def _helm_stated(path: str, run: LogRun) -> Iterator[StatedAggregate]:
     """The means over instances and their number; statistics of perturbed instances are left alone."""
     with opened(path) as file:
         for stat in JsonStream(file, shown_path(path)).elements():
@@ -184,9 +193,9 @@ def _helm_stated(path: str, run: Run) -> Iterator[Stated]:
                 continue
             chosen = text(name.get("split")) or _UNPERTURBED
             if metric == _COUNTED_INSTANCES:
-                yield Stated(where=path, run=run, filter=chosen, count=whole(float(mean) * trials))
+                yield StatedAggregate(where=path, run=run, filter=chosen, count=whole(float(mean) * trials))
             else:
-                yield Stated(where=path, run=run, filter=chosen, metric=metric, mean=float(mean))
+                yield StatedAggregate(where=path, run=run, filter=chosen, metric=metric, mean=float(mean))
 
 
 def _stats(record: LogRecord) -> dict[str, Value]:
@@ -232,7 +241,7 @@ def _open_evalscope(path: str) -> Log:
     for record in records:
         order.add(*_review_identity(record))
         mains.add(text(mapping(mapping(record.row.get("sample_score")).get("score")).get("main_score_name")))
-    run = Run(
+    run = LogRun(
         model=text(report.get("model_name")) or (folder.name if of_reviews else None),
         task=task,
         lower_is_better=frozenset(
@@ -243,7 +252,7 @@ def _open_evalscope(path: str) -> Log:
         fields={"report": {"dataset_name": report["dataset_name"]}} if "dataset_name" in report else {},
     )
 
-    def samples() -> Iterator[Sample]:
+    def samples() -> Iterator[LogSample]:
         return _review_samples(records, run, order)
 
     return Log(
@@ -260,7 +269,7 @@ def _open_evalscope(path: str) -> Log:
     )
 
 
-EVALSCOPE = Tool(name="evalscope", title="EvalScope", recognises=_is_evalscope, open=_open_evalscope)
+EVALSCOPE = ToolReader(name="evalscope", title="EvalScope", recognises=_is_evalscope, open=_open_evalscope)
 """Reads reviews of EvalScope 1, and those of 0 that have one result for each answer.
 
 ``reviews/<model>/<dataset>_<subset>.jsonl`` has ``reports/<model>/<dataset>.json`` beside ``reviews``. Only the folder
@@ -288,7 +297,7 @@ def _review_identity(record: LogRecord) -> tuple[str, int]:
     return item, number_of if isinstance(number_of, int) else 0
 
 
-def _review_samples(records: Records, run: Run, order: Numbering) -> Iterator[Sample]:
+def _review_samples(records: Records, run: LogRun, order: Numbering) -> Iterator[LogSample]:
     for record in records:
         row = record.row
         item, index = _review_identity(record)
@@ -297,7 +306,7 @@ def _review_samples(records: Records, run: Run, order: Numbering) -> Iterator[Sa
         status = text(score.get("status"))
         failed = status not in _USABLE
         target = row.get("target")
-        yield Sample(
+        yield LogSample(
             run=run,
             item=f"{run.task}/{item}",
             scores=numbers(mapping(score.get("value"))) if scored else _old_scores(row),
@@ -330,7 +339,7 @@ def _review_question(row: Mapping[str, Any]) -> object:
 
 
 def _compared_reviews(
-    samples: Iterator[Sample], stated: Sequence[tuple[str, object, int | None]], place: str
+    samples: Iterator[LogSample], stated: Sequence[tuple[str, object, int | None]], place: str
 ) -> Iterator[str]:
     """Compare with the report, which has a mean and a count for every metric and subset."""
     tallies = tallied(samples, *(metric for metric, _, _ in stated))

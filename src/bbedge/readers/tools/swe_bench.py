@@ -19,7 +19,7 @@ from typing import Any
 from bbedge.errors import FormatError
 from bbedge.readers.choices import ErrorKind
 from bbedge.readers.json_files import document, objects
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Tool
+from bbedge.readers.logs.contract import Glimpse, Log, LogRun, LogSample, Recognition, ToolReader
 from bbedge.readers.logs.fields import mapping
 from bbedge.readers.logs.record_log import holds_no_score
 from bbedge.readers.opening import naming_errors
@@ -66,7 +66,7 @@ def _open_swe_bench(path: str) -> Log:
     """Open the lists of one system."""
     system = _system(path)
     content = document(path)
-    run = Run(
+    run = LogRun(
         model=None if system is None else system.name,
         identity="" if system is None else f"{system.parent.name}/{system.name}",
         fields={} if system is None else {"metadata": _metadata(system)},
@@ -87,7 +87,7 @@ def _open_swe_bench(path: str) -> Log:
     )
 
 
-SWE_BENCH = Tool(name="swe-bench", title="SWE-bench", recognises=_is_swe_bench, open=_open_swe_bench)
+SWE_BENCH = ToolReader(name="swe-bench", title="SWE-bench", recognises=_is_swe_bench, open=_open_swe_bench)
 """Reads results of SWE-bench."""
 
 
@@ -241,7 +241,7 @@ def _instances_in(folder: Path) -> frozenset[str]:
     return frozenset(match[0] for match in map(_INSTANCE.match, names) if match)
 
 
-def _samples(run: Run, lists: Mapping[str, list[str]], attempted: frozenset[str]) -> Iterator[Sample]:
+def _samples(run: LogRun, lists: Mapping[str, list[str]], attempted: frozenset[str]) -> Iterator[LogSample]:
     resolved = _resolved(lists)
     broken = {instance: why for name, why in _BROKEN.items() for instance in lists.get(name, ())}
     if "unresolved_ids" in lists:
@@ -252,7 +252,7 @@ def _samples(run: Run, lists: Mapping[str, list[str]], attempted: frozenset[str]
         broken |= dict.fromkeys(untested, _BROKEN["no_logs"])
     for place, instance in enumerate(sorted(attempted), start=1):
         error, kind = broken.get(instance, (None, None))
-        yield Sample(
+        yield LogSample(
             run=run,
             item=instance,
             scores={} if error is not None else {"resolved": instance in resolved},
@@ -263,14 +263,14 @@ def _samples(run: Run, lists: Mapping[str, list[str]], attempted: frozenset[str]
         )
 
 
-def _of_details(path: str, run: Run, content: Mapping[str, Any]) -> Iterator[Sample]:
+def _of_details(path: str, run: LogRun, content: Mapping[str, Any]) -> Iterator[LogSample]:
     for place, (instance, details) in enumerate(sorted(content.items()), start=1):
         resolved = mapping(details).get("resolved")
         if not isinstance(resolved, bool):
             raise FormatError(
                 f"{shown_path(path)}: sample {place}: no result for {listed([instance])}; expected resolved"
             )
-        yield Sample(run=run, item=instance, scores={"resolved": resolved}, place=place, fields=_fields(instance))
+        yield LogSample(run=run, item=instance, scores={"resolved": resolved}, place=place, fields=_fields(instance))
 
 
 def _fields(instance: str) -> dict[str, Any]:

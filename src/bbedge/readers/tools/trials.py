@@ -10,7 +10,7 @@ from typing import Any
 
 from bbedge.errors import FormatError
 from bbedge.readers.json_files import document_beside, parts_under
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Tool
+from bbedge.readers.logs.contract import Glimpse, Log, LogRun, LogSample, Recognition, ToolReader
 from bbedge.readers.logs.fields import digest, error_text, kind_of_error, mapping, number, numbers, settings, text
 from bbedge.readers.logs.record_log import LogRecord, Numbering, Records
 from bbedge.readers.logs.stated import check_count, compared_mean, stated_count, tallied, without_empty
@@ -42,7 +42,7 @@ def _open_tau_bench(path: str) -> Log:
     named = _TAU_NAME.fullmatch(PurePath(path).name)
     said: Mapping[str, str] = named.groupdict() if named else {}
     model = said.get("model")
-    run = Run(
+    run = LogRun(
         model=f"{said['strategy']} | {model}" if model and said["strategy"] != _USUAL_STRATEGY else model,
         task=_domain(path),
         protocol=settings({"user simulator": said.get("user"), "user strategy": said.get("user_strategy")}),
@@ -51,7 +51,7 @@ def _open_tau_bench(path: str) -> Log:
     return Log(runs=(run,), samples=lambda: (_tau_sample(each, run) for each in records.loose()), usual_metric="reward")
 
 
-TAU_BENCH = Tool(name="tau-bench", title="tau-bench", recognises=_is_tau_bench, open=_open_tau_bench)
+TAU_BENCH = ToolReader(name="tau-bench", title="tau-bench", recognises=_is_tau_bench, open=_open_tau_bench)
 """Reads results of tau-bench, a JSON array with one record per task and trial.
 
 The records name neither the model nor the domain. Both are read from the name that tau-bench gives the file; the
@@ -69,7 +69,7 @@ def _domain(path: str) -> str:
     return ""
 
 
-def _tau_sample(record: LogRecord, run: Run) -> Sample:
+def _tau_sample(record: LogRecord, run: LogRun) -> LogSample:
     row = record.row
     name = text(row.get("task_id"))
     if not name or "reward" not in row:
@@ -78,7 +78,7 @@ def _tau_sample(record: LogRecord, run: Run) -> Sample:
     task = mapping(info.get("task"))
     # A task that raised an exception is written with a reward of 0.
     error = error_text(info.get("error"))
-    return Sample(
+    return LogSample(
         run=run,
         item=run.item(name),
         scores={"reward": number(row["reward"])},
@@ -138,7 +138,7 @@ def _open_tau2_bench(path: str) -> Log:
     return Log(runs=(run,), samples=lambda: _simulated(simulations, run, contents), usual_metric="reward")
 
 
-TAU2_BENCH = Tool(name="tau2-bench", title="tau2-bench", recognises=_is_tau2_bench, open=_open_tau2_bench)
+TAU2_BENCH = ToolReader(name="tau2-bench", title="tau2-bench", recognises=_is_tau2_bench, open=_open_tau2_bench)
 """Reads ``results.json`` of tau2-bench: ``info``, ``tasks`` and ``simulations``, or an index of these in files.
 
 tau2 scores every conversation that ended early as 0. What the agent did is kept as such a 0: too many steps, too
@@ -147,7 +147,7 @@ error, a timeout, a failure of the simulated user.
 """
 
 
-def _tau_run(info: Mapping[str, Any], when: str, path: str, *, several: bool) -> Run:
+def _tau_run(info: Mapping[str, Any], when: str, path: str, *, several: bool) -> LogRun:
     agent, user = mapping(info.get("agent_info")), mapping(info.get("user_info"))
     kind = text(agent.get("implementation"))
     model = text(agent.get("llm")) or text(mapping(info.get("audio_native_config")).get("model"))
@@ -155,7 +155,7 @@ def _tau_run(info: Mapping[str, Any], when: str, path: str, *, several: bool) ->
         raise FormatError(f"{shown_path(path)}: the info names no agent; expected results of tau2-bench")
     named = kind if not model else model if kind in (None, _USUAL_AGENT) else f"{kind} | {model}"
     domain = text(mapping(info.get("environment_info")).get("domain_name")) or ""
-    return Run(
+    return LogRun(
         model=named,
         task=domain,
         identity=f"{named} {domain} {when}" if when else "",
@@ -178,7 +178,7 @@ def _tau_run(info: Mapping[str, Any], when: str, path: str, *, several: bool) ->
     )
 
 
-def _simulated(simulations: Records, run: Run, contents: Mapping[str, str]) -> Iterator[Sample]:
+def _simulated(simulations: Records, run: LogRun, contents: Mapping[str, str]) -> Iterator[LogSample]:
     for record in simulations.loose():
         row = record.row
         name = text(row.get("task_id"))
@@ -187,7 +187,7 @@ def _simulated(simulations: Records, run: Run, contents: Mapping[str, str]) -> I
         reason = text(row.get("termination_reason"))
         error = f"the simulation ended with {quoted(reason)}" if reason in _NOT_THE_AGENT and reason else None
         reward = mapping(row["reward_info"]).get("reward") if "reward_info" in row else row.get("reward")
-        yield Sample(
+        yield LogSample(
             run=run,
             item=run.item(name),
             scores={"reward": number(reward)},
@@ -228,7 +228,7 @@ def _open_verifiers(path: str) -> Log:
         rollouts.add(_example(record), _rollout_order(record.row))
     _check_counts(dict(rollouts.groups()), said, place)
 
-    def samples() -> Iterator[Sample]:
+    def samples() -> Iterator[LogSample]:
         return _rollout_samples(records, run, rollouts, metrics)
 
     missing = f"{place} has no {_METADATA} beside it, which would name the model and the environment."
@@ -242,7 +242,7 @@ def _open_verifiers(path: str) -> Log:
     )
 
 
-VERIFIERS = Tool(name="verifiers", title="verifiers", recognises=_is_verifiers, open=_open_verifiers)
+VERIFIERS = ToolReader(name="verifiers", title="verifiers", recognises=_is_verifiers, open=_open_verifiers)
 """Reads results of verifiers 0.1, as prime-rl writes them too: ``results.jsonl`` with ``metadata.json`` beside it.
 
 A row is a rollout. Rollouts have no number: those of one example are repetitions in the order of their start, and where
@@ -266,9 +266,9 @@ def _old_metrics(said: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _rollout_run(said: Mapping[str, Any]) -> Run:
+def _rollout_run(said: Mapping[str, Any]) -> LogRun:
     model, environment, date = text(said.get("model")), _environment(said), text(said.get("date"))
-    return Run(
+    return LogRun(
         model=model,
         task=environment,
         identity=f"{model} {environment} {date}" if date else "",
@@ -306,7 +306,7 @@ def _check_counts(rollouts: Mapping[str, int], said: Mapping[str, Any], place: s
         check_count(count, said.get("rollouts_per_example"), place=place, what=f"rollouts of example {quoted(name)}")
 
 
-def _rollout_samples(records: Records, run: Run, rollouts: Numbering, metrics: Sequence[str]) -> Iterator[Sample]:
+def _rollout_samples(records: Records, run: LogRun, rollouts: Numbering, metrics: Sequence[str]) -> Iterator[LogSample]:
     # Rollouts with the same text at the same time take the numbers after each other.
     taken: Counter[tuple[str, _RolloutOrder]] = Counter()
     for record in records:
@@ -316,7 +316,7 @@ def _rollout_samples(records: Records, run: Run, rollouts: Numbering, metrics: S
         failed = mapping(row.get("error"))
         said = text(failed.get("error_chain_repr")) or text(failed.get("error")) or "error"
         error = error_text(row.get("error"), said)
-        yield Sample(
+        yield LogSample(
             run=run,
             item=run.item(name),
             scores={"reward": number(row["reward"]), **numbers(found)},
@@ -338,7 +338,7 @@ def _asked_by_user(prompt: object) -> object:
     return [mapping(each).get("content") for each in prompt if mapping(each).get("role") == "user"]
 
 
-def _compared_rollouts(samples: Iterator[Sample], said: Mapping[str, Any], place: str) -> tuple[str, ...]:
+def _compared_rollouts(samples: Iterator[LogSample], said: Mapping[str, Any], place: str) -> tuple[str, ...]:
     """The mean reward that is stated covers rollouts that ended with an error too."""
     if number(said.get("avg_reward")) is None:
         return ()
