@@ -167,12 +167,21 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolReader:
-    """A reader that is made of two functions."""
+    """A reader that is made of functions."""
 
     name: str
     title: str
-    recognises: Callable[[Glimpse], Recognition]
+    has_samples: Callable[[Glimpse], object]
+    """Whether a file is a log with samples; one that must be refused by name is such a log, too."""
+    stands_beside: Callable[[Glimpse], object] = field(default=lambda _: False)
+    """Whether another file is one that such logs have beside them."""
     open: Callable[[str], Log]
+
+    def recognises(self, glimpse: Glimpse) -> Recognition:
+        """Whether a file is such a log, or stands beside one."""
+        if self.has_samples(glimpse):
+            return "samples"
+        return "beside" if self.stands_beside(glimpse) else "no"
 
 
 @dataclass(frozen=True, kw_only=True)

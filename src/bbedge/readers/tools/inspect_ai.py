@@ -12,17 +12,15 @@ from bbedge.errors import FormatError
 from bbedge.readers.choices import ErrorKind
 from bbedge.readers.json_files import Archive, JsonStream, parts_under
 from bbedge.readers.limits import LimitError
-from bbedge.readers.logs.contract import (
-    Glimpse,
+from bbedge.readers.logs import (
     Log,
+    LogRecord,
     LogRun,
     LogSample,
-    Recognition,
+    Records,
     StatedAggregate,
     ToolReader,
     Value,
-)
-from bbedge.readers.logs.fields import (
     answer_text,
     array,
     kind_of_error,
@@ -31,11 +29,10 @@ from bbedge.readers.logs.fields import (
     question_digest,
     settings,
     several,
+    stated_means,
     text,
     whole,
 )
-from bbedge.readers.logs.record_log import LogRecord, Records
-from bbedge.readers.logs.stated import stated_means
 from bbedge.readers.metrics import amounts
 from bbedge.readers.opening import opened
 from bbedge.text import quoted, shown_path
@@ -51,15 +48,6 @@ _MEANS = ("accuracy", "mean")
 _GRADING = "model_graded"
 _ROLE = "grader"
 _HEADER = ("version", "status", "eval", "plan", "results", "error", "invalidated")
-
-
-def _is_inspect_ai(glimpse: Glimpse) -> Recognition:
-    """By the members of the archive, or by the keys of the document."""
-    if "header.json" in glimpse.members or "_journal/start.json" in glimpse.members:
-        return "samples"
-    if glimpse.name.endswith(".eval") and glimpse.head.startswith(b"PK"):
-        return "samples"
-    return "samples" if glimpse.has("version", "status", "eval") else "no"
 
 
 def _open_inspect_ai(path: str) -> Log:
@@ -84,7 +72,17 @@ def _open_inspect_ai(path: str) -> Log:
     )
 
 
-INSPECT_AI = ToolReader(name="inspect", title="Inspect AI", recognises=_is_inspect_ai, open=_open_inspect_ai)
+INSPECT_AI = ToolReader(
+    name="inspect",
+    title="Inspect AI",
+    # By the members of the archive, or by the keys of the document.
+    has_samples=lambda glimpse: (
+        not glimpse.members.isdisjoint(["header.json", "_journal/start.json"])
+        or (glimpse.name.endswith(".eval") and glimpse.head.startswith(b"PK"))
+        or glimpse.has("version", "status", "eval")
+    ),
+    open=_open_inspect_ai,
+)
 """Reads logs of Inspect AI 0.3, of version 1 of the log and later."""
 
 
@@ -193,7 +191,7 @@ def _samples(found: Iterator[Any], run: LogRun, path: str, scorer: str | None) -
     records = Records(path=path, expected="a sample of Inspect AI", under=("samples",))
     scored, answered = False, False
     for place, each in enumerate(found, start=1):
-        record = LogRecord(records, place, each)
+        record = LogRecord(source=records, place=place, found=each)
         sample = record.row
         name = text(sample.get("id"))
         if name is None:

@@ -14,57 +14,43 @@ from typing import Any
 
 from bbedge.errors import FormatError
 from bbedge.readers.json_files import document_beside
-from bbedge.readers.logs.contract import (
+from bbedge.readers.logs import (
+    TIME_IN_NAME,
     Glimpse,
     Log,
     LogRun,
     LogSample,
-    Recognition,
     StatedAggregate,
     ToolReader,
     Value,
-)
-from bbedge.readers.logs.fields import (
-    TIME_IN_NAME,
     answer_text,
     array,
     digest,
     mapping,
+    numbered,
     numbers,
     question_digest,
     settings,
     several,
+    stated_means,
     text,
     whole,
 )
-from bbedge.readers.logs.record_log import numbered
-from bbedge.readers.logs.stated import stated_means
 from bbedge.text import shown_path
 
 _DETAILS = re.compile(rf"details_(?P<task>.+)_(?P<time>{TIME_IN_NAME})\.parquet")
 _RESULTS = re.compile(rf"results_(?P<time>{TIME_IN_NAME})\.(?:json|parquet)")
+_OF_RESULTS = ("config_general", "results")
 _COLUMNS = frozenset(["doc", "metric", "model_response"])
 _OLD_COLUMNS = frozenset(["metrics", "predictions"])
 _OLD_QUESTION = ("example", "full_prompt")
 _ROWS = 4096
 
 
-def _is_lighteval(glimpse: Glimpse) -> Recognition:
-    """By the columns of the details, or by the keys of the results."""
-    if glimpse.columns >= _COLUMNS or _is_old(glimpse.columns):
-        return "samples"
-    if glimpse.columns >= {"config_general", "results"}:
-        return "beside"
-    if not glimpse.has("config_general", "results"):
-        return "no"
-    # Results without details are refused when they are opened, so that no model is lost.
-    return "beside" if _has_details(Path(glimpse.path)) else "samples"
-
-
 def _open_lighteval(path: str) -> Log:
     """Open details and look for the results of the same time."""
     glimpse = Glimpse.of(path)
-    if glimpse.has("config_general", "results"):
+    if glimpse.has(*_OF_RESULTS):
         raise FormatError(
             f"{shown_path(path)}: results of lighteval without details of the same time; run lighteval again with "
             "--save-details, or leave the file out"
@@ -87,7 +73,18 @@ def _open_lighteval(path: str) -> Log:
     )
 
 
-LIGHTEVAL = ToolReader(name="lighteval", title="lighteval", recognises=_is_lighteval, open=_open_lighteval)
+LIGHTEVAL = ToolReader(
+    name="lighteval",
+    title="lighteval",
+    # Results without details are refused when they are opened, so that no model is lost.
+    has_samples=lambda glimpse: (
+        glimpse.columns >= _COLUMNS
+        or _is_old(glimpse.columns)
+        or (glimpse.has(*_OF_RESULTS) and not _has_details(Path(glimpse.path)))
+    ),
+    stands_beside=lambda glimpse: glimpse.columns.issuperset(_OF_RESULTS) or glimpse.has(*_OF_RESULTS),
+    open=_open_lighteval,
+)
 """Reads details of lighteval since 0.6."""
 
 

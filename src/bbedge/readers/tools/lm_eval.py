@@ -19,9 +19,25 @@ from typing import Any
 from bbedge.errors import FormatError
 from bbedge.readers.json_files import document
 from bbedge.readers.limits import LimitError
-from bbedge.readers.logs.contract import Glimpse, Log, LogRun, LogSample, Recognition, StatedAggregate, ToolReader
-from bbedge.readers.logs.fields import TIME_IN_NAME, array, digest, mapping, number, numbers, settings, text, whole
-from bbedge.readers.logs.record_log import Records, numbered
+from bbedge.readers.logs import (
+    TIME_IN_NAME,
+    Glimpse,
+    Log,
+    LogRun,
+    LogSample,
+    Records,
+    StatedAggregate,
+    ToolReader,
+    array,
+    digest,
+    mapping,
+    number,
+    numbered,
+    numbers,
+    settings,
+    text,
+    whole,
+)
 from bbedge.text import counted, listed, shown_path
 
 _SAMPLES = re.compile(rf"samples_(?P<task>.+)_(?P<time>{TIME_IN_NAME})\.jsonl?(?:\.gz)?")
@@ -37,15 +53,6 @@ _OF_RUN = ("system_instruction", "chat_template_sha", "lm_eval_version", "git_ha
 _NOT_METRICS = frozenset((*_OF_DOCUMENT, *_OF_ANSWER))
 
 
-def _is_lm_eval(glimpse: Glimpse) -> Recognition:
-    """By the keys of the first row, or of the results; results without samples are refused when they are opened."""
-    if _is_samples(glimpse):
-        return "samples"
-    if not _is_results(glimpse):
-        return "no"
-    return "beside" if _has_samples(glimpse.path) else "samples"
-
-
 def _open_lm_eval(path: str) -> Log:
     """Open a file of samples and read the results beside it."""
     glimpse = Glimpse.of(path)
@@ -59,7 +66,7 @@ def _open_lm_eval(path: str) -> Log:
     found = results_of(path)
     run = _run(found)
     filters: set[str | None] = set()
-    records = Records.of(path, expected="a sample of lm_eval")
+    records = Records(path=path, expected="a sample of lm_eval").or_array()
     missing = (
         f"{shown_path(path)} has no results_<time>.json (or results.json) of the same run beside it, which would "
         "name the model, seeds and settings."
@@ -73,10 +80,6 @@ def _open_lm_eval(path: str) -> Log:
         notes=(lost,) if lost else (),
         stated=lambda: _stated_by(found, run, frozenset(filters)),
     )
-
-
-LM_EVAL = ToolReader(name="lm-eval", title="lm-evaluation-harness", recognises=_is_lm_eval, open=_open_lm_eval)
-"""Reads samples of lm-evaluation-harness since 0.4.0."""
 
 
 def _is_samples(glimpse: Glimpse) -> bool:
@@ -302,3 +305,14 @@ def _files(folder: Path) -> list[Path]:
     except OSError:
         # A folder that cannot be listed is reported by whoever searches it.
         return []
+
+
+LM_EVAL = ToolReader(
+    name="lm-eval",
+    title="lm-evaluation-harness",
+    # Results without samples are refused when they are opened, so that no model is lost.
+    has_samples=lambda glimpse: _is_samples(glimpse) or (_is_results(glimpse) and not _has_samples(glimpse.path)),
+    stands_beside=_is_results,
+    open=_open_lm_eval,
+)
+"""Reads samples of lm-evaluation-harness since 0.4.0."""

@@ -7,18 +7,29 @@ from typing import Any
 
 from bbedge.errors import FormatError
 from bbedge.readers.json_files import objects
-from bbedge.readers.logs.contract import Glimpse, Log, LogRun, LogSample, Recognition, ToolReader, Value
-from bbedge.readers.logs.fields import array, digest, kind_of_error, mapping, number, numbers, settings, text
-from bbedge.readers.logs.record_log import LogRecord, Numbering, Records, Row, numbered
-from bbedge.readers.logs.stated import stated_means
+from bbedge.readers.logs import (
+    Glimpse,
+    Log,
+    LogRecord,
+    LogRun,
+    LogSample,
+    Numbering,
+    Records,
+    Row,
+    ToolReader,
+    Value,
+    array,
+    digest,
+    kind_of_error,
+    mapping,
+    number,
+    numbered,
+    numbers,
+    settings,
+    stated_means,
+    text,
+)
 from bbedge.text import listed, quoted, shown_path
-
-
-def _is_openai_evals(glimpse: Glimpse) -> Recognition:
-    """By the specification in the first line, or by the keys of an event."""
-    if "run_id" in mapping(glimpse.first.get("spec")) or glimpse.has("run_id", "event_id", "sample_id", "type"):
-        return "samples"
-    return "no"
 
 
 def _open_openai_evals(path: str) -> Log:
@@ -43,7 +54,13 @@ def _open_openai_evals(path: str) -> Log:
 
 
 OPENAI_EVALS = ToolReader(
-    name="openai-evals", title="OpenAI evals", recognises=_is_openai_evals, open=_open_openai_evals
+    name="openai-evals",
+    title="OpenAI evals",
+    # By the specification in the first line, or by the keys of an event.
+    has_samples=lambda glimpse: (
+        "run_id" in mapping(glimpse.first.get("spec")) or glimpse.has("run_id", "event_id", "sample_id", "type")
+    ),
+    open=_open_openai_evals,
 )
 """Reads event logs of OpenAI evals since its first release: JSON lines that begin with the run's specification.
 
@@ -130,24 +147,15 @@ _SETTINGS = ("temperature", "top_p", "max_tokens", "max_completion_tokens", "rea
 _PASSED = ".passed"
 
 
-def _is_openai_api(glimpse: Glimpse) -> Recognition:
-    """By the keys of an item, or by what the API calls it."""
-    exported = glimpse.has("run_id", "item", "sample", "grades", "passes")
-    if exported or glimpse.has("run_id", "datasource_item", "results"):
-        return "samples"
-    page = glimpse.first.get("object") == "list" and glimpse.has("data")
-    return "samples" if page and b'"eval.run.output_item"' in glimpse.head else "no"
+def _is_page(glimpse: Glimpse) -> bool:
+    return bool(glimpse.first.get("object") == "list")
 
 
 def _open_openai_api(path: str) -> Log:
     """Open output items; they are read once to see which runs there are."""
-    page = Glimpse.of(path).first.get("object") == "list"
-    records = Records.of(
-        path,
-        expected="an output item of the OpenAI Evals API",
-        otherwise=("data",) if page else None,
-        keep=("has_more",),
-    )
+    under = ("data",) if _is_page(Glimpse.of(path)) else None
+    expected = "an output item of the OpenAI Evals API"
+    records = Records(path=path, expected=expected, under=under, keep=("has_more",)).or_array()
     described: dict[str, tuple[str | None, Row]] = {}
     graders: dict[str, None] = {}
     copies = Numbering(unique=True)
@@ -183,7 +191,17 @@ def _open_openai_api(path: str) -> Log:
     )
 
 
-OPENAI_API = ToolReader(name="openai-api", title="OpenAI Evals API", recognises=_is_openai_api, open=_open_openai_api)
+OPENAI_API = ToolReader(
+    name="openai-api",
+    title="OpenAI Evals API",
+    # By the keys of an item, or by what the API calls it.
+    has_samples=lambda glimpse: (
+        glimpse.has("run_id", "item", "sample", "grades", "passes")
+        or glimpse.has("run_id", "datasource_item", "results")
+        or (_is_page(glimpse) and glimpse.has("data") and b'"eval.run.output_item"' in glimpse.head)
+    ),
+    open=_open_openai_api,
+)
 """Reads output items of the OpenAI Evals API, exported as JSON lines or listed by the API.
 
 An export has ``grades`` and ``passes`` by grader; the API has a list of ``results`` and wraps a page of items in an

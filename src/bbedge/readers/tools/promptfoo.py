@@ -15,18 +15,24 @@ from typing import Any
 from bbedge.errors import FormatError
 from bbedge.readers.choices import ErrorKind
 from bbedge.readers.json_files import JsonStream, json_stream, objects
-from bbedge.readers.logs.contract import (
+from bbedge.readers.logs import (
     Glimpse,
     Log,
     LogRun,
     LogSample,
-    Recognition,
+    Numbering,
     StatedAggregate,
     ToolReader,
     Value,
+    array,
+    digest,
+    kind_of_error,
+    mapping,
+    number,
+    settings,
+    text,
+    whole,
 )
-from bbedge.readers.logs.fields import array, digest, kind_of_error, mapping, number, settings, text, whole
-from bbedge.readers.logs.record_log import Numbering
 from bbedge.readers.metrics import amounts
 from bbedge.text import shown_path
 
@@ -34,18 +40,14 @@ from bbedge.text import shown_path
 _ERROR = 2
 _SUMMARY = ("metadata", "timestamp", "stats", "prompts")
 _OF_TEST = ("description", "prompt", "threshold", "options")
-_IN_A_ROW = (b'"provider"', b'"latencyMs"', b'"vars"')
+# What stands in its documents: one of these groups of words.
+_WORDS = ((b'"promptIdx"',), (b'"shareableUrl"',), (b'"provider"', b'"latencyMs"', b'"vars"'))
 _Rows = Callable[[], Iterator[tuple[int, Any]]]
 _Key = tuple[str, str]
 
 
-def _is_promptfoo(glimpse: Glimpse) -> Recognition:
-    """By the keys of the document or of the first row."""
-    if glimpse.has("testCase", "provider") and (glimpse.has("testIdx") or glimpse.has("promptIdx")):
-        return "samples"
-    named = b'"promptIdx"' in glimpse.head or b'"shareableUrl"' in glimpse.head
-    named = named or all(word in glimpse.head for word in _IN_A_ROW)
-    return "samples" if glimpse.has("results") and (glimpse.has("evalId") or named) else "no"
+def _has_words(glimpse: Glimpse) -> bool:
+    return any(all(word in glimpse.head for word in words) for words in _WORDS)
 
 
 def _open_promptfoo(path: str) -> Log:
@@ -76,7 +78,16 @@ def _open_promptfoo(path: str) -> Log:
     )
 
 
-PROMPTFOO = ToolReader(name="promptfoo", title="promptfoo", recognises=_is_promptfoo, open=_open_promptfoo)
+PROMPTFOO = ToolReader(
+    name="promptfoo",
+    title="promptfoo",
+    # By the keys of the document or of the first row.
+    has_samples=lambda glimpse: (
+        (glimpse.has("testCase", "provider") and (glimpse.has("testIdx") or glimpse.has("promptIdx")))
+        or (glimpse.has("results") and (glimpse.has("evalId") or _has_words(glimpse)))
+    ),
+    open=_open_promptfoo,
+)
 """Reads results of promptfoo, of version 2 of the results and later."""
 
 

@@ -9,18 +9,19 @@ from typing import Any
 
 from bbedge.errors import FormatError
 from bbedge.readers.json_files import JsonStream, document_beside
-from bbedge.readers.logs.contract import (
+from bbedge.readers.logs import (
     Glimpse,
     Log,
+    LogRecord,
     LogRun,
     LogSample,
-    Recognition,
+    Numbering,
+    Records,
     StatedAggregate,
     ToolReader,
     Value,
-)
-from bbedge.readers.logs.fields import (
     array,
+    compared_mean,
     digest,
     mapping,
     number,
@@ -28,11 +29,11 @@ from bbedge.readers.logs.fields import (
     question_digest,
     settings,
     several,
+    stated_count,
+    tallied,
     text,
     whole,
 )
-from bbedge.readers.logs.record_log import LogRecord, Numbering, Records
-from bbedge.readers.logs.stated import compared_mean, stated_count, tallied
 from bbedge.readers.opening import opened
 from bbedge.text import listed, quoted, shown_path
 
@@ -43,17 +44,6 @@ _USUAL_SPLIT = "test"
 _UNPERTURBED = "unperturbed"
 _COUNTED_INSTANCES = "num_instances"
 _MODEL_IN_NAME = re.compile(r"(?<=[:,])model(?:_deployment)?=[^,]*,?")
-
-
-def _is_helm(glimpse: Glimpse) -> Recognition:
-    """By the keys of the first row, or by the names of the files beside it."""
-    if glimpse.has("instance_id", "stats"):
-        return "samples"
-    folder = Path(glimpse.path).parent
-    if (folder / _HELM_SAMPLES).exists():
-        return "beside" if glimpse.name in _HELM_BESIDE or glimpse.name.startswith("display_") else "no"
-    # Statistics without those of the instances are refused when they are opened, so that no model is lost.
-    return "samples" if glimpse.name == _HELM_SUMMARY and (folder / _HELM_SPEC).exists() else "no"
 
 
 def _open_helm(path: str) -> Log:
@@ -79,13 +69,29 @@ def _open_helm(path: str) -> Log:
     )
 
 
-HELM = ToolReader(name="helm", title="HELM", recognises=_is_helm, open=_open_helm)
+HELM = ToolReader(
+    name="helm",
+    title="HELM",
+    # Statistics without those of the instances are refused when they are opened, so that no model is lost.
+    has_samples=lambda glimpse: (
+        glimpse.has("instance_id", "stats")
+        or (glimpse.name == _HELM_SUMMARY and not _is_there(glimpse, _HELM_SAMPLES) and _is_there(glimpse, _HELM_SPEC))
+    ),
+    stands_beside=lambda glimpse: (
+        _is_there(glimpse, _HELM_SAMPLES) and (glimpse.name in _HELM_BESIDE or glimpse.name.startswith("display_"))
+    ),
+    open=_open_helm,
+)
 """Reads statistics of HELM since 0.1: ``per_instance_stats.json`` with ``run_spec.json`` beside it.
 
 A trial draws the examples of the prompt again; it counts as a repetition, which is right only if that draw belongs to
 what is evaluated. Splits and perturbations are filters: unless another one is asked for, the rows of the test split
 without a perturbation count, and the others are left out and counted.
 """
+
+
+def _is_there(glimpse: Glimpse, name: str) -> bool:
+    return (Path(glimpse.path).parent / name).exists()
 
 
 def _helm_run(spec: Mapping[str, Any]) -> LogRun:
@@ -108,7 +114,7 @@ def _helm_run(spec: Mapping[str, Any]) -> LogRun:
 
 
 def _helm_rows(path: str) -> Iterator[LogRecord]:
-    for record in Records(path=path, expected="a row of HELM", under=()).loose():
+    for record in Records(path=path, expected="a row of HELM", under=(), loose=True):
         if text(record.row.get("instance_id")) is None:
             raise record.lacks("instance_id")
         yield record
@@ -218,16 +224,6 @@ _REVIEWS = "reviews"
 _USABLE = (None, "success", "fallback")
 
 
-def _is_evalscope(glimpse: Glimpse) -> Recognition:
-    """By the keys of the first review; predictions and reports stand beside it."""
-    if glimpse.has("index", "sample_score") or glimpse.has("choices", "review_id", "reviewed"):
-        return "samples"
-    folders = Path(glimpse.path).parts[:-1]
-    if "predictions" in folders and glimpse.has("index", "model_output"):
-        return "beside"
-    return "beside" if glimpse.has("dataset_name", "model_name", "metrics") else "no"
-
-
 def _open_evalscope(path: str) -> Log:
     """Open reviews and the report; the reviews are read once to number the repetitions of a question."""
     place = shown_path(path)
@@ -269,7 +265,17 @@ def _open_evalscope(path: str) -> Log:
     )
 
 
-EVALSCOPE = ToolReader(name="evalscope", title="EvalScope", recognises=_is_evalscope, open=_open_evalscope)
+EVALSCOPE = ToolReader(
+    name="evalscope",
+    title="EvalScope",
+    has_samples=lambda glimpse: glimpse.has("index", "sample_score") or glimpse.has("choices", "review_id", "reviewed"),
+    # Predictions and reports.
+    stands_beside=lambda glimpse: (
+        ("predictions" in Path(glimpse.path).parts[:-1] and glimpse.has("index", "model_output"))
+        or glimpse.has("dataset_name", "model_name", "metrics")
+    ),
+    open=_open_evalscope,
+)
 """Reads reviews of EvalScope 1, and those of 0 that have one result for each answer.
 
 ``reviews/<model>/<dataset>_<subset>.jsonl`` has ``reports/<model>/<dataset>.json`` beside ``reviews``. Only the folder

@@ -19,9 +19,15 @@ from typing import Any
 from bbedge.errors import FormatError
 from bbedge.readers.choices import ErrorKind
 from bbedge.readers.json_files import document, objects
-from bbedge.readers.logs.contract import Glimpse, Log, LogRun, LogSample, Recognition, ToolReader
-from bbedge.readers.logs.fields import mapping
-from bbedge.readers.logs.record_log import holds_no_score
+from bbedge.readers.logs import (
+    Glimpse,
+    Log,
+    LogRun,
+    LogSample,
+    ToolReader,
+    holds_no_score,
+    mapping,
+)
 from bbedge.readers.opening import naming_errors
 from bbedge.text import listed, shown_path
 
@@ -53,15 +59,6 @@ _INSTANCE = re.compile(r"[\w.-]+__[\w.-]+-\d+")
 _REPOSITORY = re.compile(r"-\d+$")
 
 
-def _is_swe_bench(glimpse: Glimpse) -> Recognition:
-    """By the names of the lists; what else is in the folder of a system stands beside."""
-    if _has_lists(glimpse) or glimpse.has("resolved_ids", "unresolved_ids", "submitted_ids"):
-        return "samples"
-    if glimpse.name == _DETAILS and "resolved" in mapping(next(iter(glimpse.first.values()), None)):
-        return "samples"
-    return "beside" if _is_beside(glimpse) else "no"
-
-
 def _open_swe_bench(path: str) -> Log:
     """Open the lists of one system."""
     system = _system(path)
@@ -85,10 +82,6 @@ def _open_swe_bench(path: str) -> Log:
         beside=(*attempted.beside, *((str(summary),) if compared else ())),
         notes=(*attempted.notes, *notes),
     )
-
-
-SWE_BENCH = ToolReader(name="swe-bench", title="SWE-bench", recognises=_is_swe_bench, open=_open_swe_bench)
-"""Reads results of SWE-bench."""
 
 
 def _system(path: str) -> Path | None:
@@ -275,3 +268,18 @@ def _of_details(path: str, run: LogRun, content: Mapping[str, Any]) -> Iterator[
 
 def _fields(instance: str) -> dict[str, Any]:
     return {"instance": {"repository": _REPOSITORY.sub("", instance)}}
+
+
+SWE_BENCH = ToolReader(
+    name="swe-bench",
+    title="SWE-bench",
+    # By the names of the lists.
+    has_samples=lambda glimpse: (
+        _has_lists(glimpse)
+        or glimpse.has("resolved_ids", "unresolved_ids", "submitted_ids")
+        or (glimpse.name == _DETAILS and "resolved" in mapping(next(iter(glimpse.first.values()), None)))
+    ),
+    stands_beside=_is_beside,
+    open=_open_swe_bench,
+)
+"""Reads results of SWE-bench."""
