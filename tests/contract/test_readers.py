@@ -12,7 +12,7 @@ from bbedge.errors import DomainError, FormatError
 from bbedge.readers import Choices, read_scores
 from bbedge.readers import tools as registry
 from bbedge.readers.checking import check_reader
-from bbedge.readers.logs.contract import Log, Run, Sample
+from bbedge.readers.logs.contract import Log, LogRun, LogSample
 from bbedge.readers.tools.lm_eval import LM_EVAL
 from log_makers import LOGS, lm_eval_run
 from shape_makers import SHAPES
@@ -73,7 +73,7 @@ def broken(ways):
         ({"place": 0}, "a place counts from 1"),
         ({"scores": {"acc": "right"}}, "metric 'acc' is 'right'"),
         ({"scores": {"acc": float("nan")}}, "is NaN"),
-        ({"run": Run(model="m")}, "its run is not one of the log's"),
+        ({"run": LogRun(model="m")}, "its run is not one of the log's"),
     ],
 )
 def test_a_broken_reader_is_caught(ways, problem, tmp_path, monkeypatch):
@@ -132,11 +132,11 @@ class Lines:
         rows = [line.split() for line in Path(path).read_text().splitlines()[1:]]
         if not all(len(row) == 3 for row in rows):
             raise FormatError(f"{path}: a line is not made of a model, an item and a score")
-        runs = {model: Run(model=model) for model, _, _ in rows}
+        runs = {model: LogRun(model=model) for model, _, _ in rows}
         return Log(
             runs=tuple(runs.values()),
             samples=lambda: (
-                Sample(run=runs[model], item=item, scores={"score": float(score)}, place=place)
+                LogSample(run=runs[model], item=item, scores={"score": float(score)}, place=place)
                 for place, (model, item, score) in enumerate(rows, start=2)
             ),
             counts="line",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bbedge.errors import BbedgeError
 from bbedge.readers.choices import ERROR_KINDS
-from bbedge.readers.logs.contract import Glimpse, Reader, Sample
+from bbedge.readers.logs.contract import Glimpse, LogSample, Reader
 from bbedge.readers.tools import readers
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
@@ -66,11 +66,11 @@ def check_reader(reader: Reader, samples: Sequence[str | Path], *, others: Itera
     return count
 
 
-def _read(reader: Reader, path: str) -> list[Sample]:
+def _read(reader: Reader, path: str) -> list[LogSample]:
     log = reader.open(path)
     _require(bool(log.runs), reader, f"{path} gives no runs")
     runs = {id(run) for run in log.runs}
-    found: dict[tuple[object, ...], Sample] = {}
+    found: dict[tuple[object, ...], LogSample] = {}
     for sample in log.samples():
         key = (id(sample.run), sample.item, sample.repeat, sample.filter)
         _require(id(sample.run) in runs, reader, f"{path}, sample at {sample.place}: its run is not one of the log's")
@@ -83,7 +83,7 @@ def _read(reader: Reader, path: str) -> list[Sample]:
     return list(found.values())
 
 
-def _conditions(sample: Sample) -> Iterator[tuple[bool, str]]:
+def _conditions(sample: LogSample) -> Iterator[tuple[bool, str]]:
     """What must hold of a sample, each with what is wrong otherwise."""
     yield isinstance(sample.item, str) and bool(sample.item.strip()), f"its item is {sample.item!r}"
     yield isinstance(sample.place, int) and sample.place >= 1, "a place counts from 1"
@@ -128,7 +128,7 @@ def _check_strange(reader: Reader) -> None:
             _require(not claimed, reader, f"it takes {content[:12]!r} for a log")
 
 
-def _plain(sample: Sample) -> tuple[object, ...]:
+def _plain(sample: LogSample) -> tuple[object, ...]:
     return sample.item, dict(sample.scores), sample.place, sample.repeat, sample.filter, sample.error, sample.failure
 
 

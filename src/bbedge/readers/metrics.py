@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bbedge.errors import Blank, DataError, DomainError, FormatError, Part
 from bbedge.readers.choices import Choice, Choices, Range
-from bbedge.readers.logs.contract import Log, Run, Sample
+from bbedge.readers.logs.contract import Log, LogRun, LogSample
 from bbedge.readers.logs.fields import number
 from bbedge.readers.tables.columns import mapped_to_unit
 from bbedge.records.notes import Note
@@ -124,7 +124,7 @@ class EveryMetric:
         """All metrics of all tasks."""
         return tuple(dict.fromkeys(name for names in self._of_task.values() for name in names))
 
-    def of(self, sample: Sample, check: Callable[[Sample], object]) -> tuple[str, ...]:
+    def of(self, sample: LogSample, check: Callable[[LogSample], object]) -> tuple[str, ...]:
         """The metrics that a sample is scored by; ``check`` refuses a sample without the metric of the headline."""
         every = self._of_task[sample.run.task]
         if not every:
@@ -141,7 +141,7 @@ class EveryMetric:
         return tuple(name for name in every if name in sample.scores)
 
 
-def check_direction(metric: str, run: Run, scales: MetricScales | None, *, name: str) -> None:
+def check_direction(metric: str, run: LogRun, scales: MetricScales | None, *, name: str) -> None:
     """Refuse a metric of which the log says that less is better, unless its declared range says so too."""
     if metric not in run.lower_is_better or (scales is not None and scales.is_mirrored(metric)):
         return
@@ -179,7 +179,7 @@ def with_usage(log: Log, choices: Choices, *, name: str) -> Log:
     """
     asked = tuple(dict.fromkeys((*choices.metrics, *choices.metric_ranges)))
 
-    def merged(sample: Sample) -> Sample:
+    def merged(sample: LogSample) -> LogSample:
         found = {each: sample.usage[each] for each in asked if each in sample.usage and each not in sample.scores}
         if not found or not sample.scores:
             return sample

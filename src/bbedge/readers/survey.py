@@ -27,7 +27,7 @@ from bbedge.text import shown
 
 if TYPE_CHECKING:
     from bbedge.core.scores import Scores
-    from bbedge.readers.logs.contract import Run, Sample
+    from bbedge.readers.logs.contract import LogRun, LogSample
     from bbedge.readers.tables import Table
 
 # Fields of samples that are looked at, and values of a field or column that are counted; more are prompts.
@@ -135,9 +135,9 @@ class _Count:
     errors: int = 0
     first_error: str = ""
     cached: int = 0
-    runs: list[Run] = field(default_factory=list)
+    runs: list[LogRun] = field(default_factory=list)
 
-    def add(self, sample: Sample, path: str) -> None:
+    def add(self, sample: LogSample, path: str) -> None:
         for name, value in sample.scores.items():
             metric = self.metrics.setdefault(name, MetricFacts(name=name))
             if sample.run.task not in metric.tasks:

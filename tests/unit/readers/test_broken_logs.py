@@ -133,7 +133,7 @@ def test_a_bug_is_not_hidden(tmp_path, monkeypatch):
 def test_two_readers_that_claim_one_file_are_told_apart_by_the_user(tmp_path, monkeypatch):
     from bbedge.readers.tools import readers
 
-    claiming = replace(readers()["helm"], recognises=lambda _: "samples")
+    claiming = replace(readers()["helm"], has_samples=lambda _: True)
     monkeypatch.setitem(readers()._loaded, "helm", claiming)
     path = inspect_log(tmp_path / "a.eval")
     with pytest.raises(FormatError, match=r"could be a log of 'Inspect AI', 'HELM'; .*format='inspect'"):

@@ -30,7 +30,7 @@ _HEAD = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Run:
+class LogRun:
     """One run of one model on one task, as its log describes it."""
 
     model: str | None
@@ -60,10 +60,10 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Sample:
+class LogSample:
     """One scored answer."""
 
-    run: Run
+    run: LogRun
     """The run that it belongs to."""
     item: str
     """The name of the item, the same in every run: from its content where the log has a hash of it."""
@@ -103,7 +103,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stated:
+class StatedAggregate:
     """What a log states about its own samples, to compare them with."""
 
     where: str
@@ -116,7 +116,7 @@ class Stated:
     """How many samples there are, scored or not."""
     least: int | None = None
     """How many samples there are at least, where only those that did not fail are counted."""
-    run: Run | None = None
+    run: LogRun | None = None
     """The run that it is about; None if it is about all runs of the log."""
     filter: str | None = None
     """The filter that it is about; None if samples have none, or for the samples of every filter alike."""
@@ -126,9 +126,9 @@ class Stated:
 class Log:
     """A log that is open for reading."""
 
-    runs: tuple[Run, ...]
+    runs: tuple[LogRun, ...]
     """The runs in it, known before any sample is read."""
-    samples: Callable[[], Iterator[Sample]]
+    samples: Callable[[], Iterator[LogSample]]
     """Reads all samples, one at a time; may be called again."""
     counts: Literal["line", "sample"] = "sample"
     """What the place of a sample counts."""
@@ -143,7 +143,7 @@ class Log:
     """Paths of other files that were read for this one."""
     notes: tuple[str, ...] = ()
     """What a user should know about the log, such as that the run was cut off."""
-    stated: Callable[[], Iterable[Stated]] = tuple
+    stated: Callable[[], Iterable[StatedAggregate]] = tuple
     """The means and counts that the log itself states; asked for after all samples were read."""
 
 
@@ -166,13 +166,22 @@ class Reader(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
-    """A reader that is made of two functions."""
+class ToolReader:
+    """A reader that is made of functions."""
 
     name: str
     title: str
-    recognises: Callable[[Glimpse], Recognition]
+    has_samples: Callable[[Glimpse], object]
+    """Whether a file is a log with samples; one that must be refused by name is such a log, too."""
+    stands_beside: Callable[[Glimpse], object] = field(default=lambda _: False)
+    """Whether another file is one that such logs have beside them."""
     open: Callable[[str], Log]
+
+    def recognises(self, glimpse: Glimpse) -> Recognition:
+        """Whether a file is such a log, or stands beside one."""
+        if self.has_samples(glimpse):
+            return "samples"
+        return "beside" if self.stands_beside(glimpse) else "no"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,7 +248,7 @@ def open_log(reader: Reader, path: str) -> Log:
     except RecursionError:
         raise refusal() from None
 
-    def samples() -> Iterator[Sample]:
+    def samples() -> Iterator[LogSample]:
         try:
             yield from log.samples()
         except RecursionError:

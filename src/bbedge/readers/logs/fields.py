@@ -36,6 +36,11 @@ def digest(*parts: object) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:16]
 
 
+def optional_digest(value: object) -> str | None:
+    """A short hash of a value; None if there is none."""
+    return None if value is None else digest(value)
+
+
 def number(value: object) -> Value:
     """A number or a truth value as it is, anything else and NaN as None.
 
@@ -141,6 +146,17 @@ def mapping(value: object) -> dict[str, Any]:
 def array(value: object) -> list[Any]:
     """The value if it is a list, otherwise an empty one."""
     return value if isinstance(value, list) else []
+
+
+def at(value: object, *keys: str) -> Any:  # noqa: ANN401 - any JSON
+    """The value under a key of an object, under a key of that, and so on; None where there is none.
+
+    >>> at({"a": {"b": 1}}, "a", "b"), at({"a": [1]}, "a", "b")
+    (1, None)
+    """
+    for key in keys:
+        value = mapping(value).get(key)
+    return value
 
 
 def several(value: object) -> list[Any]:

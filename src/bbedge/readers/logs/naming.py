@@ -15,7 +15,7 @@ from bbedge.errors import Blank, DataError, FormatError, Part
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.assemble.grid import grouped
 from bbedge.readers.choices import Choice, Choices, OpenChoiceError
-from bbedge.readers.logs.contract import Run, Sample
+from bbedge.readers.logs.contract import LogRun, LogSample
 from bbedge.readers.logs.fields import field_at, field_paths, mapping
 from bbedge.readers.logs.runs import PassBook
 from bbedge.records.notes import Note
@@ -42,12 +42,12 @@ class Differing:
     """Its values, in order."""
 
 
-def model_in(path: str, run: Run, choices: Choices, sample: Sample | None = None) -> str | None:
+def model_in(path: str, run: LogRun, choices: Choices, sample: LogSample | None = None) -> str | None:
     """What to call the model of a run; the sample is asked for a field that the header does not have."""
     return choices.model_of(path, model_named_by_log(run, choices, sample))
 
 
-def model_named_by_log(run: Run, choices: Choices, sample: Sample | None = None) -> str | None:
+def model_named_by_log(run: LogRun, choices: Choices, sample: LogSample | None = None) -> str | None:
     """What the log calls the model, or what the field says that was chosen for it."""
     origin = choices.origin("model")
     if origin is None or origin.kind != "field":
@@ -55,7 +55,7 @@ def model_named_by_log(run: Run, choices: Choices, sample: Sample | None = None)
     return _named(run, sample, origin.text)
 
 
-def check_found(model: str | None, path: str, run: Run, choices: Choices) -> str:
+def check_found(model: str | None, path: str, run: LogRun, choices: Choices) -> str:
     """The name, or an error that says where names can be found."""
     origin = choices.origin("model")
     if model is not None:
@@ -93,7 +93,7 @@ def refuse_shared_names(passes: PassBook, choices: Choices) -> None:
             )
 
 
-def differing_arguments(runs: Iterable[Run]) -> tuple[Differing, ...]:
+def differing_arguments(runs: Iterable[LogRun]) -> tuple[Differing, ...]:
     """The arguments in which runs of one model on one task differ, and which may make them different systems."""
     named = ((run.model, run) for run in runs if run.model is not None)
     found = grouped(((model, run.task), dict(_header(run, only=_ARGUMENTS))) for model, run in named)
@@ -107,7 +107,7 @@ def differing_arguments(runs: Iterable[Run]) -> tuple[Differing, ...]:
     )
 
 
-def _named(run: Run, sample: Sample | None, fields: str) -> str | None:
+def _named(run: LogRun, sample: LogSample | None, fields: str) -> str | None:
     """The value of a field, or of several that are joined by ``+``."""
     whole = _value(run, sample, fields)
     if whole is not None or "+" not in fields:
@@ -117,7 +117,7 @@ def _named(run: Run, sample: Sample | None, fields: str) -> str | None:
     return _JOINT.join(known) if len(known) == len(parts) else None
 
 
-def _value(run: Run, sample: Sample | None, name: str) -> str | None:
+def _value(run: LogRun, sample: LogSample | None, name: str) -> str | None:
     if name in ("model", "task"):
         return (run.model if name == "model" else run.task) or None
     places = [run.fields, *(mapping(part) for part in run.fields.values())]
@@ -127,7 +127,7 @@ def _value(run: Run, sample: Sample | None, name: str) -> str | None:
     return next((value for place in places if (value := field_at(place, name)) and value.strip()), None)
 
 
-def _header(run: Run, only: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
+def _header(run: LogRun, only: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
     """The fields of a header with their values, by the shortest name that is understood."""
     for part in run.fields.values():
         fields = mapping(part)
@@ -148,7 +148,7 @@ class AskedQuestion:
     """The model, as it is called here."""
     place: str
     """Where the sample stands."""
-    sample: Sample
+    sample: LogSample
     """The sample."""
 
 

@@ -1,33 +1,33 @@
-"""Logs that are rows with fields: their records, each with its place, and a log that is a spec over them.
+"""Logs that are rows with fields: their records, each with its place, and the engine of the tools that are a spec.
 
-What the records of such a log have in common, the runs in it, shows only when all of them have been seen once.
+What the records of a log have in common, such as the runs in it, may show only when all of them have been seen once.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from bbedge.errors import FormatError
-from bbedge.readers.json_files import json_stream, objects, parts_under
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample
-from bbedge.readers.logs.fields import digest, number, settings, text
+from bbedge.readers.choices import ErrorKind
+from bbedge.readers.json_files import document_beside, json_stream, objects, parts_under
+from bbedge.readers.logs.contract import Glimpse, Log, LogRun, LogSample, Value
+from bbedge.readers.logs.fields import digest, error_text, kind_of_error, number, settings, text
 from bbedge.readers.opening import opened
 from bbedge.text import listed, quoted, shown_path
 
 Row = Mapping[str, Any]
-Said = str | tuple[str, str]
-"""What a record says about its run: a key with a value, or a text that is its own key."""
-Key = tuple[str, str]
-"""A run of a log: the model, and the task."""
+Said = Mapping[str, Mapping[str, str]]
+"""What records say about their run, by name and key; under one key the last record counts."""
 _HEAD = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Records:
-    """The records of a file, one at a time."""
+    """The records of a file, one at a time, and what describes them."""
 
     path: str
     """Where the file is."""
@@ -39,52 +39,55 @@ class Records:
     """The key of an object in the document that may hold these arrays and what is kept."""
     keep: tuple[str, ...] = ()
     """The keys of what else of the document is of use."""
+    loose: bool = False
+    """Whether a record that is no object is like one without any key; otherwise it is refused."""
     head: dict[str, Any] = field(default_factory=dict)
-    """What stands under them, known once all records have been read."""
+    """What stands under the keys to keep, known once all records have been read."""
+    said: Mapping[str, Any] = field(default_factory=dict)
+    """The document beside the file that describes it; empty if there is none."""
+    beside: tuple[str, ...] = ()
+    """The path of that document, if there is one."""
 
-    @classmethod
-    def of(
-        cls, path: str, *, expected: str, otherwise: tuple[str, ...] | None = None, keep: tuple[str, ...] = ()
-    ) -> Records:
-        """Look at how a file begins: a file that is no array is read as ``otherwise`` says."""
-        with opened(path) as file:
+    def or_array(self) -> Records:
+        """The same records, as an array if the file begins like one."""
+        with opened(self.path) as file:
             start = file.read(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
-        return cls(path=path, expected=expected, under=() if start.startswith(b"[") else otherwise, keep=keep)
+        return replace(self, under=()) if start.startswith(b"[") else self
+
+    @property
+    def place(self) -> str:
+        """The file, for messages."""
+        return shown_path(self.path)
 
     @property
     def counts(self) -> Literal["line", "sample"]:
         """What the place of a record counts."""
         return "line" if self.under is None else "sample"
 
-    def rows(self) -> Iterator[tuple[int, Any]]:
-        """Every value where a record should be, with its place from 1."""
+    def __iter__(self) -> Iterator[LogRecord]:
+        """Every record, with its place from 1."""
+        for place, found in self._found():
+            record = LogRecord(source=self, place=place, found=found)
+            if not self.loose and not isinstance(found, dict):
+                raise FormatError(f"{record.at}: {quoted(str(found))} is no object; expected {self.expected}")
+            yield record
+
+    def _found(self) -> Iterator[tuple[int, Any]]:
         if self.under is None:
             yield from objects(self.path)
         elif self.under:
             parts = parts_under(self.path, *self.under, inside=self.inside, keep=self.keep, head=self.head)
-            yield from enumerate((row for _, row in parts), start=1)
+            yield from enumerate((found for _, found in parts), start=1)
         else:
             with json_stream(self.path) as stream:
                 yield from enumerate(stream.elements(), start=1)
 
-    def __iter__(self) -> Iterator[LogRecord]:
-        """Every record; a value that is no object is refused."""
-        for record in self.loose():
-            if not isinstance(record.found, dict):
-                raise FormatError(f"{record.at}: {quoted(str(record.found))} is no object; expected {self.expected}")
-            yield record
-
-    def loose(self) -> Iterator[LogRecord]:
-        """Every record, where one that is no object is like one without any key."""
-        for place, row in self.rows():
-            yield LogRecord(source=self, place=place, found=row)
-
     def lack(self, what: str) -> FormatError:
         """The error of a file without something."""
-        return FormatError(f"{shown_path(self.path)}: no {what}; expected {self.expected}")
+        return FormatError(f"{self.place}: no {what}; expected {self.expected}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogRecord:
     """One record of a file."""
 
@@ -94,6 +97,8 @@ class LogRecord:
     """Its line, or its position, from 1."""
     found: Any
     """What stands there."""
+    copy: int = 1
+    """Which of its group it is, where a spec has groups."""
 
     @property
     def row(self) -> dict[str, Any]:
@@ -103,7 +108,7 @@ class LogRecord:
     @property
     def at(self) -> str:
         """The file and the place, for messages."""
-        return f"{shown_path(self.source.path)}{':' if self.source.under is None else ': sample '}{self.place}"
+        return f"{self.source.place}{':' if self.source.under is None else ': sample '}{self.place}"
 
     def lacks(self, what: str) -> FormatError:
         """The error of a record without something."""
@@ -114,6 +119,13 @@ class LogRecord:
         found = next((text(self.row[key]) for key in keys if self.row.get(key) is not None), None)
         if found is None or not found.strip():
             raise self.lacks(f"{' or '.join(keys)} in this record")
+        return found
+
+    def item(self, key: str, *others: str, what: str) -> str:
+        """The name under a key; it must be there, and so must the other keys."""
+        found = text(self.row.get(key))
+        if not found or any(other not in self.row for other in others):
+            raise self.lacks(what)
         return found
 
     def named(self, *keys: str) -> dict[str, str]:
@@ -159,111 +171,167 @@ def numbered(name: str, copy: int) -> str:
     return name if copy == 1 else f"{name}#{copy}"
 
 
+Failed = tuple[str | None, ErrorKind | None]
+"""What went wrong in a sample, and what kind of failure that is."""
+
+
+def failed_with(found: object, otherwise: str = "error") -> Failed:
+    """An error of a sample, if there is one, with its kind; ``otherwise`` is what it says if it is no text."""
+    error = error_text(found, otherwise)
+    return error, kind_of_error(error)
+
+
 @dataclass(slots=True)
-class _SeenRun:
+class SeenRun:
     """What the records of one run say together."""
 
+    records: int = 0
+    """How many there are."""
     answers: set[str] = field(default_factory=set)
+    """Hashes of what they show of the answers that were scored."""
     first: float | None = None
+    """The earliest time of a record in seconds, under the key ``tstamp``."""
     said: dict[str, dict[str, str]] = field(default_factory=dict)
 
-    def add(self, *, answer: object, when: object, said: Mapping[str, Said]) -> None:
+    def add(self, record: LogRecord, *, answer: object, said: Said) -> None:
+        """Remember one record."""
+        self.records += 1
         if answer is not None:
             self.answers.add(digest(answer))
-        time = number(when)
+        time = number(record.row.get("tstamp"))
         if time is not None:
             self.first = float(time) if self.first is None else min(self.first, float(time))
         for name, found in said.items():
-            key, value = found if isinstance(found, tuple) else (found, found)
-            self.said.setdefault(name, {})[key] = value
+            self.said.setdefault(name, {}).update(found)
 
-    def run(self, key: Key, protocol: Mapping[str, object]) -> Run:
-        """The run. Its identity is made from its answers: the same answers, also if judged again, are the same run.
 
-        Where there are no answers it is made from the time of the first record, and empty without that, too.
-        """
-        when = "" if self.first is None else f"{self.first:020.6f}"
-        what = sorted(self.answers) or ([when] if when else [])
-        return Run(
+@dataclass(slots=True, kw_only=True)
+class SeenLog:
+    """A log that is being opened: what its records say together, where a spec looks at all of them first."""
+
+    records: Records
+    runs: dict[Any, SeenRun] = field(default_factory=dict)
+    """Its runs, by their key."""
+    copies: Numbering = field(default_factory=Numbering)
+    """The records of every group, in order."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordLog:
+    """How the logs of a tool are read that are a list of records: where they are, and what their fields mean."""
+
+    records: Callable[[str], Records]
+    """The records of a file, without the document beside it."""
+    described_by: Callable[[Path], Path | None] = field(default=lambda _: None)
+    """The document beside a file that describes it, if there is one."""
+    undescribed: str = ""
+    """What a file has not, and what that would say, if there is no such document."""
+    key: Callable[[LogRecord], Hashable] = field(default=lambda _: "")
+    """Which of the runs a record belongs to."""
+    said: Callable[[LogRecord], Said] | None = None
+    """What a record says about its run; needed also where it says nothing that a run is made from."""
+    answer: Callable[[Row], object] = field(default=lambda _: None)
+    """What a record shows of the answer that was scored."""
+    group: Callable[[LogRecord], tuple[Hashable, object]] | None = None
+    """What may come several times in a run, and the order of its copies."""
+    runs: Callable[[SeenLog], LogRun | Mapping[Any, LogRun]]
+    """The run of a log, or its runs by their key."""
+    parts: Callable[[LogRecord], Iterable[LogRecord]] = field(default=lambda record: (record,))
+    """What is scored in a record, where that is not the record."""
+    item: Callable[[LogRecord, LogRun], str]
+    scores: Callable[[LogRecord], Mapping[str, Value]]
+    repeat: Callable[[LogRecord], str | None] = field(default=lambda _: None)
+    filter: Callable[[LogRecord, SeenLog], str | None] = field(default=lambda *_: None)
+    failed: Callable[[Row], Failed] = field(default=lambda _: (None, None))
+    fields: Callable[[LogRecord], Mapping[str, Any]] = field(default=lambda _: {})
+    content: Callable[[LogRecord], str | None] = field(default=lambda _: None)
+    prompt: Callable[[Row], str | None] = field(default=lambda _: None)
+    notes: Callable[[SeenLog, Callable[[], Iterator[LogSample]]], Iterable[str]] = field(default=lambda *_: ())
+    """What a user should know, from the samples and what is stated about them; refuses samples that are not those."""
+    usual_metric: str | Callable[[SeenLog], str | None] | None = None
+    usual_blocks: str | None = None
+
+    def open(self, path: str) -> Log:
+        """Open a log; its records are read once where they say something about their runs, or are numbered."""
+        said, beside = document_beside(self.described_by(Path(path)))
+        records = replace(self.records(path), said=said, beside=beside)
+        seen = SeenLog(records=records)
+        for record in records if self.said or self.group else ():
+            run = seen.runs.setdefault(self.key(record), SeenRun())
+            run.add(record, answer=self.answer(record.row), said=self.said(record) if self.said else {})
+            if self.group:
+                seen.copies.add(*self.group(record))
+        found = self.runs(seen)
+        runs: Mapping[Any, LogRun] = found if isinstance(found, Mapping) else {"": found}
+
+        def samples() -> Iterator[LogSample]:
+            for record in records:
+                run = runs[self.key(record)]
+                copy = seen.copies.number(*self.group(record)) if self.group else 1
+                for part in self.parts(replace(record, copy=copy)):
+                    yield self._sample(part, run, seen)
+
+        missing = f"{records.place} has no {self.undescribed}."
+        return Log(
+            runs=tuple(runs.values()),
+            samples=samples,
+            counts=records.counts,
+            usual_metric=usual(seen) if callable(usual := self.usual_metric) else usual,
+            usual_blocks=self.usual_blocks,
+            beside=beside,
+            notes=(*((missing,) if self.undescribed and not beside else ()), *self.notes(seen, samples)),
+        )
+
+    def _sample(self, record: LogRecord, run: LogRun, seen: SeenLog) -> LogSample:
+        item = self.item(record, run)
+        error, failure = self.failed(record.row)
+        return LogSample(
+            run=run,
+            item=item,
+            scores=self.scores(record),
+            place=record.place,
+            repeat=self.repeat(record),
+            filter=self.filter(record, seen),
+            error=error,
+            failure=failure,
+            fields=self.fields(record),
+            content=self.content(record),
+            prompt=self.prompt(record.row),
+        )
+
+
+def judged_runs(
+    seen: SeenLog, protocol: Callable[[Said], Mapping[str, object]] = lambda _: {}
+) -> dict[tuple[str, str], LogRun]:
+    """The runs of judged answers, by model and task; the protocol follows from what the records of a run say.
+
+    The identity of a run is made from its answers: the same answers, also if judged again, are the same run. Where
+    there are no answers it is made from the time of the first record, and empty without that, too.
+    """
+    if not seen.runs:
+        raise seen.records.lack("records in the file")
+    runs = {}
+    for key, run in seen.runs.items():
+        when = "" if run.first is None else f"{run.first:020.6f}"
+        what = sorted(run.answers) or ([when] if when else [])
+        runs[key] = LogRun(
             model=key[0],
             task=key[1],
             identity=f"{key[0]} {digest(key, what)}" if what else "",
             when=when,
-            protocol=settings(protocol),
+            protocol=settings(protocol(run.said)),
         )
+    return runs
+
+
+def own_judge_notes(seen: SeenLog, _: object) -> Iterator[str]:
+    """A note about models that judged their own answers."""
+    own = sorted(model for (model, _), run in seen.runs.items() if model in run.said.get("judge", ()))
+    if own:
+        judged = f"the judge of {listed(own)} is the model itself, which may favour its own answers."
+        yield f"{seen.records.place}: {judged}"
 
 
 def joined(values: Iterable[str]) -> str:
     """Names in one text, in order."""
     return ", ".join(sorted(values))
-
-
-@dataclass(frozen=True, kw_only=True)
-class RecordLog:
-    """Reads the logs of a tool that are a list of records, each of which names its model."""
-
-    name: str
-    title: str
-    expected: str
-    """What a record is, for messages."""
-    recognises: Callable[[Glimpse], Recognition]
-    samples: Callable[[LogRecord, Run, int], Iterable[Sample]]
-    """The samples of a record of a run, which is the first, second ... of those with the same ``group``."""
-    model: str = "model"
-    """The key of the model."""
-    task: str | None = None
-    """The key of the task, if there are tasks."""
-    when: str | None = "tstamp"
-    """The key of the time in seconds, if records have one."""
-    check: Callable[[LogRecord], object] = field(default=lambda _: None)
-    """Refuses a record that gives no score."""
-    answer: Callable[[Row], object] = field(default=lambda _: None)
-    """What a record shows of the answer that was scored."""
-    said: Callable[[LogRecord], Mapping[str, Said]] = field(default=lambda _: {})
-    """What a record says about its run, by name and key; under one key the last record counts."""
-    protocol: Callable[[Mapping[str, Mapping[str, str]]], Mapping[str, object]] = field(default=lambda _: {})
-    """Settings that all runs should have in common, from what the records of a run say."""
-    group: Callable[[LogRecord], tuple[Hashable, str]] | None = None
-    """What may come several times in a run, and what distinguishes its copies."""
-    usual_metric: str | None = None
-    usual_blocks: str | None = None
-
-    def open(self, path: str) -> Log:
-        """Open records; they are read once to see which runs there are."""
-        records = Records.of(path, expected=self.expected)
-        seen: dict[Key, _SeenRun] = {}
-        copies = Numbering()
-        for record in records:
-            self.check(record)
-            key, row = self._key(record), record.row
-            when = row.get(self.when) if self.when else None
-            seen.setdefault(key, _SeenRun()).add(answer=self.answer(row), when=when, said=self.said(record))
-            if self.group is not None:
-                group, value = self.group(record)
-                copies.add((key, group), value)
-        if not seen:
-            raise records.lack("records in the file")
-        runs = {key: of_run.run(key, self.protocol(of_run.said)) for key, of_run in seen.items()}
-
-        def samples() -> Iterator[Sample]:
-            for record in records:
-                key = self._key(record)
-                copy = 1
-                if self.group is not None:
-                    group, value = self.group(record)
-                    copy = copies.number((key, group), value)
-                yield from self.samples(record, runs[key], copy)
-
-        own = sorted(model for (model, _), of_run in seen.items() if model in of_run.said.get("judge", ()))
-        judged = f"the judge of {listed(own)} is the model itself, which may favour its own answers."
-        return Log(
-            runs=tuple(runs.values()),
-            samples=samples,
-            counts=records.counts,
-            usual_metric=self.usual_metric,
-            usual_blocks=self.usual_blocks,
-            notes=(f"{shown_path(path)}: {judged}",) if own else (),
-        )
-
-    def _key(self, record: LogRecord) -> Key:
-        return record.name(self.model), record.name(self.task) if self.task else ""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from bbedge.errors import DataError
 from bbedge.readers.assemble.grid import grouped, natural_key
-from bbedge.readers.logs.contract import Run, Sample
+from bbedge.readers.logs.contract import LogRun, LogSample
 from bbedge.records.notes import Note
 from bbedge.text import counted, listed, quoted, shown, shown_path
 
@@ -27,7 +27,7 @@ class Pass:
     """The model, as it is called here."""
     path: str
     """The log."""
-    run: Run
+    run: LogRun
     """The run in it."""
     repeat: str | None
     """The repetition within the run."""
@@ -43,7 +43,7 @@ class PassBook:
     """The passes in the order in which they were met."""
     _codes: dict[tuple[str, str, int, str | None, str | None], str] = field(default_factory=dict)
 
-    def code(self, model: str, path: str, run: Run, repeat: str | None, label: str | None) -> str:
+    def code(self, model: str, path: str, run: LogRun, repeat: str | None, label: str | None) -> str:
         """The code of a pass."""
         # A run is one object for as long as its log is open.
         key = (model, path, id(run), repeat, label)
@@ -132,7 +132,7 @@ class Watch:
     _changed: dict[str, str] = field(default_factory=dict)
     _varying: dict[str, set[str]] = field(default_factory=dict)
 
-    def add(self, sample: Sample, model: str, place: Callable[[Sample], str]) -> None:
+    def add(self, sample: LogSample, model: str, place: Callable[[LogSample], str]) -> None:
         """Remember one sample; ``place`` finds where it is, and is called only where that matters."""
         if sample.error is not None:
             self.errors += 1
@@ -282,7 +282,7 @@ def _seeds(passes: Sequence[Pass]) -> Iterator[Note]:
 
 
 def _varying(
-    runs: Sequence[Pass], settings: Callable[[Run], Mapping[str, str]]
+    runs: Sequence[Pass], settings: Callable[[LogRun], Mapping[str, str]]
 ) -> Iterator[tuple[str, str, list[str]]]:
     """The settings in which runs of one task differ, with their values; the task in words."""
     for task in sorted({each.run.task for each in runs}):

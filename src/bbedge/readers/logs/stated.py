@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from bbedge.errors import DataError, FormatError
-from bbedge.readers.logs.contract import Log, Run, Sample, Stated
+from bbedge.readers.logs.contract import Log, LogRun, LogSample, StatedAggregate
 from bbedge.readers.logs.fields import number
 from bbedge.records.notes import Note
 from bbedge.text import counted, quoted, shown_path
@@ -35,7 +35,7 @@ class SampleTally:
     items: set[str] = field(default_factory=set)
     """The items."""
 
-    def add(self, sample: Sample, metric: str) -> None:
+    def add(self, sample: LogSample, metric: str) -> None:
         """Count one sample."""
         self.samples += 1
         self.failed += sample.error is not None
@@ -56,7 +56,7 @@ class SampleTally:
         return self.total / self.samples if self.samples else None
 
 
-def tallied(samples: Iterable[Sample], *metrics: str) -> dict[str, SampleTally]:
+def tallied(samples: Iterable[LogSample], *metrics: str) -> dict[str, SampleTally]:
     """The samples counted for each of these metrics; without a metric, no sample is read."""
     tallies = {metric: SampleTally() for metric in metrics}
     for sample in samples if tallies else ():
@@ -76,12 +76,12 @@ def stated_count(value: object) -> int | None:
     return int(value) if value >= 0 and value == value // 1 else None
 
 
-def stated_means(means: Iterable[tuple[str, object]], *, where: str, run: Run) -> Iterator[Stated]:
+def stated_means(means: Iterable[tuple[str, object]], *, where: str, run: LogRun) -> Iterator[StatedAggregate]:
     """The means of metrics that a file states about a run, as far as they are numbers."""
     for metric, value in means:
         mean = number(value)
         if mean is not None:
-            yield Stated(where=where, run=run, metric=metric, mean=float(mean))
+            yield StatedAggregate(where=where, run=run, metric=metric, mean=float(mean))
 
 
 def check_count(found: int, stated: object, *, place: str, what: str) -> None:
@@ -152,7 +152,7 @@ class RunTally:
     _sums: dict[tuple[_Key, str], tuple[float, int]] = field(default_factory=dict)
     _repeats: set[str | None] = field(default_factory=set)
 
-    def add(self, sample: Sample) -> None:
+    def add(self, sample: LogSample) -> None:
         """Count one sample, for its own run and filter, and for those of the whole log."""
         self._repeats.add(sample.repeat)
         for key in ((id(sample.run), sample.filter), (None, sample.filter)):
@@ -174,13 +174,13 @@ class RunTally:
                 if stated.metric in metrics and key[1] == chosen:
                     yield from self._compared(stated, key, path)
 
-    def _keys(self, stated: Stated) -> list[_Key]:
+    def _keys(self, stated: StatedAggregate) -> list[_Key]:
         run = None if stated.run is None else id(stated.run)
         if stated.filter is not None:
             return [(run, stated.filter)]
         return [key for key in self._samples if key[0] == run] or [(run, None)]
 
-    def _check_count(self, stated: Stated, key: _Key, path: str) -> None:
+    def _check_count(self, stated: StatedAggregate, key: _Key, path: str) -> None:
         found = self._samples.get(key, 0)
         expected = found if stated.count is None else stated.count
         if stated.least is not None and found < stated.least:
@@ -194,7 +194,7 @@ class RunTally:
             "not complete, or not the one that the numbers were made from; restore the whole log, or repeat the run"
         )
 
-    def _compared(self, stated: Stated, key: _Key, path: str) -> Iterator[Note]:
+    def _compared(self, stated: StatedAggregate, key: _Key, path: str) -> Iterator[Note]:
         total, numbers = self._sums.get((key, stated.metric or ""), (0.0, 0))
         if not numbers or stated.mean is None:
             return

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bbedge.errors import Argument, Blank, DataError, FormatError
 from bbedge.readers.choices import ERROR_KINDS, OTHER_BLOCKS, Choice, ChoiceNeededError, Choices
-from bbedge.readers.logs.contract import Log, Reader, Run, Sample, Value, open_log
+from bbedge.readers.logs.contract import Log, LogRun, LogSample, Reader, Value, open_log
 from bbedge.readers.logs.fields import field_at, field_paths
 from bbedge.readers.logs.naming import AskedQuestion, check_found, model_in, model_named_by_log
 from bbedge.readers.logs.runs import PassBook, Watch
@@ -149,7 +149,7 @@ class LogTable:
             }
         )
 
-    def _rows(self, sample: Sample) -> Iterator[dict[Role, str | float | None]]:
+    def _rows(self, sample: LogSample) -> Iterator[dict[Role, str | float | None]]:
         """The row of a sample, or a row for each of its metrics."""
         model = self._model(sample)
         row: dict[Role, str | float | None] = {
@@ -177,7 +177,7 @@ class LogTable:
             }
             yield {**row, **of_metric}
 
-    def _column(self, sample: Sample, name: str) -> str:
+    def _column(self, sample: LogSample, name: str) -> str:
         value = _field(sample, name)
         if value is None or not value.strip():
             raise DataError(
@@ -187,7 +187,7 @@ class LogTable:
             )
         return value
 
-    def _counts(self, sample: Sample) -> bool:
+    def _counts(self, sample: LogSample) -> bool:
         """Whether the sample was scored under the filter that counts."""
         if sample.filter is None:
             return True
@@ -207,7 +207,7 @@ class LogTable:
             )
         return True
 
-    def _score(self, sample: Sample) -> float | None:
+    def _score(self, sample: LogSample) -> float | None:
         if sample.error is not None:
             return None
         if self._metric is None:
@@ -226,7 +226,7 @@ class LogTable:
             return None
         return self._number(sample, self._metric, sample.scores[self._metric])
 
-    def _number(self, sample: Sample, metric: str, value: Value) -> float | None:
+    def _number(self, sample: LogSample, metric: str, value: Value) -> float | None:
         if sample.error is not None:
             return None
         if value is None:
@@ -243,7 +243,7 @@ class LogTable:
             )
         return float(value)
 
-    def _chosen(self, sample: Sample) -> str:
+    def _chosen(self, sample: LogSample) -> str:
         found = [name for name in self.choices.metrics if name in sample.scores]
         if self.choices.metrics and len(found) != 1:
             what = f"metrics {listed(found)} are both in it" if found else "no such metric in it"
@@ -265,7 +265,7 @@ class LogTable:
         check_direction(metric, sample.run, self._scales, name=self.name)
         return metric
 
-    def _model(self, sample: Sample) -> str:
+    def _model(self, sample: LogSample) -> str:
         model = self._models.get(id(sample.run))
         if model is None:
             model = model_in(self.path, sample.run, self.choices)
@@ -277,7 +277,7 @@ class LogTable:
                 model = check_found(found, self.path, sample.run, self.choices)
         return model
 
-    def _label(self, sample: Sample) -> str | None:
+    def _label(self, sample: LogSample) -> str | None:
         source = self.choices.replicate_from
         if source is None:
             return None
@@ -302,7 +302,7 @@ class LogTable:
             )
         return label
 
-    def _block(self, sample: Sample, path: str) -> str:
+    def _block(self, sample: LogSample, path: str) -> str:
         block = field_at(sample.fields, path)
         if block is None or not block.strip():
             found = listed(dict(field_paths(sample.fields)), limit=12)
@@ -326,18 +326,18 @@ class LogTable:
             )
         return FormatError(f"{self.name}: the log has no samples; let the run end, and log its samples")
 
-    def _at(self, sample: Sample) -> str:
+    def _at(self, sample: LogSample) -> str:
         return self._place(sample.place)
 
     def _place(self, number: int) -> str:
         return f"{self.name}:{number}" if self.log.counts == "line" else f"{self.name}: sample {number}"
 
 
-def _field(sample: Sample, name: str) -> str | None:
+def _field(sample: LogSample, name: str) -> str | None:
     """A field of the sample, or of the header of its log."""
     found = field_at(sample.fields, name)
     return field_at(_header(sample.run), name) if found is None else found
 
 
-def _header(run: Run) -> dict[str, Any]:
+def _header(run: LogRun) -> dict[str, Any]:
     return {**run.fields, **({"task": run.task} if run.task else {})}

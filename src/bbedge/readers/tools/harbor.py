@@ -7,23 +7,40 @@ one that was not resolved; a trial in which the agent ran into a limit is scored
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from bbedge.errors import FormatError
 from bbedge.readers.choices import ErrorKind
-from bbedge.readers.json_files import document, document_beside
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Tool, Value
-from bbedge.readers.logs.fields import array, kind_of_error, mapping, number, numbers, settings, text
-from bbedge.readers.logs.record_log import LogRecord, Numbering, Records
-from bbedge.readers.logs.stated import (
-    SampleTally,
+from bbedge.readers.json_files import document
+from bbedge.readers.logs import (
+    Failed,
+    Glimpse,
+    Log,
+    LogRecord,
+    LogRun,
+    LogSample,
+    Numbering,
+    RecordLog,
+    Records,
+    Row,
+    SeenLog,
+    ToolReader,
+    Value,
+    array,
+    at,
     check_count,
     compared_mean,
     counted_as_failures,
+    kind_of_error,
+    mapping,
+    number,
+    numbers,
+    settings,
     stated_count,
     tallied,
+    text,
 )
 from bbedge.text import quoted, shown_path
 
@@ -40,18 +57,19 @@ def _contestant(agent: str | None, model: str | None) -> str | None:
     return f"{agent} | {model}" if agent and model else model or agent
 
 
-def _is_harbor(glimpse: Glimpse) -> Recognition:
-    """By the keys of the job or of a trial."""
-    if glimpse.has("n_total_trials", "stats"):
-        return "samples"
+def _is_beside_job(glimpse: Glimpse) -> bool:
+    """A trial of the job in the folder above, or what describes a job or a trial, or a file of a trial's agent."""
     folder = Path(glimpse.path).parent
-    if glimpse.has("trial_name", "task_name") and (glimpse.has("agent_info") or glimpse.has("verifier_result")):
-        return "beside" if (folder.parent / _RESULT).is_file() else "samples"
+    if _is_trial(glimpse):
+        return True
     described = glimpse.name in _BESIDE and (glimpse.has("agent") or glimpse.has("agents"))
     if described and (folder / _RESULT).is_file():
-        return "beside"
-    in_trial = folder.name in _OF_TRIAL and all((above / _RESULT).is_file() for above in folder.parents[:2])
-    return "beside" if in_trial else "no"
+        return True
+    return folder.name in _OF_TRIAL and all((above / _RESULT).is_file() for above in folder.parents[:2])
+
+
+def _is_trial(glimpse: Glimpse) -> bool:
+    return glimpse.has("trial_name", "task_name") and (glimpse.has("agent_info") or glimpse.has("verifier_result"))
 
 
 def _open_harbor(path: str) -> Log:
@@ -65,7 +83,7 @@ def _open_harbor(path: str) -> Log:
         )
     files = sorted(str(each) for each in Path(path).parent.glob(f"*/{_RESULT}"))
     check_count(len(files), job.get("n_total_trials"), place=place, what="folders of trials with a result.json")
-    runs: dict[_Key, Run] = {}
+    runs: dict[_Key, LogRun] = {}
     starts = Numbering()
     for trial in map(_trial, files):
         key = _key(trial)
@@ -75,7 +93,7 @@ def _open_harbor(path: str) -> Log:
     if not runs:
         raise FormatError(f"{place}: a job without trials; let the job run")
 
-    def samples() -> Iterator[Sample]:
+    def samples() -> Iterator[LogSample]:
         for position, trial in enumerate(map(_trial, files), start=1):
             key = _key(trial)
             repeat = starts.number((key, trial["task_name"]), _start(trial))
@@ -83,28 +101,36 @@ def _open_harbor(path: str) -> Log:
 
     tally = tallied(samples(), "reward")["reward"]
     # The mean is that of a contestant on a dataset, and comparable if there is one.
-    evals = list(mapping(mapping(job.get("stats")).get("evals")).values())
-    metrics = array(mapping(evals[0]).get("metrics")) if len(evals) == 1 else []
-    stated = mapping(metrics[0]).get("mean") if metrics else None
+    evals = list(mapping(at(job, "stats", "evals")).values())
+    metrics = array(at(evals[0], "metrics")) if len(evals) == 1 else []
+    stated = at(metrics[0], "mean") if metrics else None
     return Log(
         runs=tuple(runs.values()),
         samples=samples,
         usual_metric="reward",
         beside=tuple(files),
-        notes=tuple(_notes(tally, stated, place=place, what="reward", tool="Harbor")),
+        notes=(
+            *compared_mean(tally.mean_with_failures, stated, place=place, what="reward"),
+            *counted_as_failures(tally, place=place, tool="Harbor"),
+        ),
     )
 
 
-HARBOR = Tool(name="harbor", title="Harbor", recognises=_is_harbor, open=_open_harbor)
+HARBOR = ToolReader(
+    name="harbor",
+    title="Harbor",
+    # By the keys of the job or of a trial; a trial without its job is refused by name.
+    has_samples=lambda glimpse: (
+        glimpse.has("n_total_trials", "stats")
+        or (_is_trial(glimpse) and not (Path(glimpse.path).parent.parent / _RESULT).is_file())
+    ),
+    stands_beside=_is_beside_job,
+    open=_open_harbor,
+)
 """Reads the folder of a Harbor job: ``result.json`` and a folder with another ``result.json`` for every trial.
 
 Trials have no number: those of one task are repetitions in the order of their start.
 """
-
-
-def _notes(tally: SampleTally, stated: object, *, place: str, what: str, tool: str) -> Iterator[str]:
-    yield from compared_mean(tally.mean_with_failures, stated, place=place, what=what)
-    yield from counted_as_failures(tally, place=place, tool=tool)
 
 
 def _trial(path: str) -> dict[str, Any]:
@@ -122,36 +148,35 @@ def _start(trial: Mapping[str, Any]) -> tuple[str, str]:
 
 def _key(trial: Mapping[str, Any]) -> _Key:
     """The contestant, and the dataset."""
-    agent = mapping(trial.get("agent_info"))
-    model = mapping(agent.get("model_info"))
-    named = "/".join(filter(None, [text(model.get("provider")), text(model.get("name"))]))
-    return _contestant(text(agent.get("name")), named) or "", text(trial.get("source")) or ""
+    model = (text(at(trial, "agent_info", "model_info", key)) for key in ("provider", "name"))
+    agent = text(at(trial, "agent_info", "name"))
+    return _contestant(agent, "/".join(filter(None, model))) or "", text(trial.get("source")) or ""
 
 
-def _run(key: _Key, trial: Mapping[str, Any], job: Mapping[str, Any]) -> Run:
+def _run(key: _Key, trial: Mapping[str, Any], job: Mapping[str, Any]) -> LogRun:
     identity = text(job.get("id"))
-    return Run(
+    return LogRun(
         model=key[0] or None,
         task=key[1],
         identity=f"{identity} {key[0]} {key[1]}" if identity else "",
         when=text(job.get("started_at")) or "",
         sampling=settings(
             {
-                "agent version": mapping(trial.get("agent_info")).get("version"),
-                "agent arguments": mapping(mapping(trial.get("config")).get("agent")).get("kwargs"),
+                "agent version": at(trial, "agent_info", "version"),
+                "agent arguments": at(trial, "config", "agent", "kwargs"),
             }
         ),
     )
 
 
-def _sample(trial: Mapping[str, Any], run: Run, repeat: str, place: int) -> Sample:
+def _sample(trial: Mapping[str, Any], run: LogRun, repeat: str, place: int) -> LogSample:
     failed = mapping(trial.get("exception_info"))
     kind = text(failed.get("exception_type")) or ("exception" if failed else "")
     scores = _scores(mapping(trial.get("verifier_result")))
     error = None
     if kind and (kind not in _LIMITS or not scores):
         error = f"{kind}: {text(failed.get('exception_message')) or 'no message'}"
-    return Sample(
+    return LogSample(
         run=run,
         item=run.item(trial["task_name"]),
         scores=scores,
@@ -172,6 +197,8 @@ def _scores(verified: Mapping[str, Any]) -> dict[str, Value]:
 
 _METADATA = "run_metadata.json"
 _STATED = ("n_resolved", "n_unresolved", "accuracy", "is_resolved")
+_OF_RESULT = ("task_id", "trial_name", "is_resolved")
+_NEEDED = "task_id, trial_name and is_resolved"
 _ATTEMPT = re.compile(r"\.(?P<index>\d+)-of-(?P<count>\d+)(?=\.|$)")
 # What failed beside the agent, whatever the tests said afterwards.
 _HARNESS: Mapping[str | None, ErrorKind] = {
@@ -185,88 +212,85 @@ _HARNESS: Mapping[str | None, ErrorKind] = {
 _WITHOUT_TESTS: Mapping[str | None, ErrorKind] = {"agent_timeout": "infrastructure"}
 
 
-def _is_terminal_bench(glimpse: Glimpse) -> Recognition:
-    """By the keys of a trial, or by those of the description of the run."""
-    if glimpse.has("trial_name", "task_id", "is_resolved"):
-        # The result of one trial, which the results of the run repeat.
-        whole_run = [parent / "results.json" for parent in Path(glimpse.path).parents[1:4]]
-        return "beside" if any(path.is_file() for path in whole_run) else "samples"
-    if glimpse.has("results") and b'"is_resolved"' in glimpse.head and b'"trial_name"' in glimpse.head:
-        return "samples"
-    return "beside" if glimpse.has("run_id", "agent_name", "n_attempts") else "no"
+def _is_one_of_run(glimpse: Glimpse) -> bool:
+    """Whether a file is the result of one trial, which the results of the run in a folder above repeat."""
+    whole_run = [parent / "results.json" for parent in Path(glimpse.path).parents[1:4]]
+    return glimpse.has(*_OF_RESULT) and any(path.is_file() for path in whole_run)
 
 
-def _open_terminal_bench(path: str) -> Log:
-    """Open results; they are read once for what the run states about itself."""
-    place = shown_path(path)
-    metadata, beside = document_beside(Path(path).parent / _METADATA)
-    run = Run(
-        model=_contestant(text(metadata.get("agent_name")), text(metadata.get("model_name"))),
-        task=text(metadata.get("dataset_name")) or "",
-        identity=text(metadata.get("uuid")) or "",
-        when=text(metadata.get("start_time")) or "",
-        protocol=settings({"version of the tasks": metadata.get("dataset_version")}),
-        sampling=settings({"agent arguments": metadata.get("agent_kwargs")}),
-        fields={"run_metadata": metadata} if metadata else {},
-    )
-    records = Records(path=path, expected="a trial of Terminal-Bench", under=("results",), keep=_STATED)
-    stated, attempts = records.head, dict[int, int]()
-    tally = tallied((_resolved(record, run, attempts) for record in records.loose()), "is_resolved")["is_resolved"]
-    if "is_resolved" in stated:
-        raise FormatError(
-            f"{place}: the result of one trial; Terminal-Bench writes the results.json of the run into a folder above "
-            "when the run ends: resume the run, or name that file"
-        )
-    if not tally.samples:
-        raise records.lack("results in the file")
-    # The name of a trial states which attempt it is, of how many.
-    check_count(len(attempts), max(attempts.values()), place=place, what="attempts at the tasks")
-    resolved, unresolved = stated_count(stated.get("n_resolved")), stated_count(stated.get("n_unresolved"))
-    if resolved is not None and unresolved is not None:
-        check_count(tally.samples, resolved + unresolved, place=place, what="trials")
-    missing = f"{place} has no {_METADATA} beside it, which would name the agent and the model."
-    what = "number of resolved trials"
-    return Log(
-        runs=(run,),
-        samples=lambda: (_resolved(record, run, {}) for record in records.loose()),
-        usual_metric="is_resolved",
-        beside=beside,
-        notes=(
-            *(() if beside else (missing,)),
-            *_notes(tally, stated.get("accuracy"), place=place, what=what, tool="Terminal-Bench"),
-        ),
-    )
-
-
-TERMINAL_BENCH = Tool(
-    name="terminal-bench", title="Terminal-Bench", recognises=_is_terminal_bench, open=_open_terminal_bench
-)
-"""Reads ``results.json`` of a run of Terminal-Bench, with ``run_metadata.json`` beside it."""
-
-
-def _resolved(record: LogRecord, run: Run, attempts: dict[int, int]) -> Sample:
-    said = record.row
-    name, trial = text(said.get("task_id")), text(said.get("trial_name"))
-    if not name or not trial or "is_resolved" not in said:
-        raise record.lacks("task_id, trial_name and is_resolved")
+def _attempt(record: LogRecord) -> tuple[int, int]:
+    """Which attempt at its task a trial is, and of how many, as its name states."""
+    name, trial = (record.item(key, "is_resolved", what=_NEEDED) for key in ("task_id", "trial_name"))
     attempt = _ATTEMPT.match(trial, len(name)) if trial.startswith(name) else _ATTEMPT.search(trial)
     if attempt is None:
         raise FormatError(
             f"{record.at}: the name of the trial, {quoted(trial)}, does not say which attempt it is; expected a name "
             "such as task.1-of-5.run"
         )
-    index, count = int(attempt["index"]), int(attempt["count"])
-    attempts[index] = max(count, attempts.get(index, 0))
-    resolved = number(said["is_resolved"])
-    mode = text(said.get("failure_mode"))
-    failure = _HARNESS.get(mode, _WITHOUT_TESTS.get(mode, "unknown") if resolved is None else None)
-    return Sample(
-        run=run,
+    return int(attempt["index"]), int(attempt["count"])
+
+
+def _trial_failed(row: Row) -> Failed:
+    mode = text(row.get("failure_mode"))
+    untested = _WITHOUT_TESTS.get(mode, "unknown") if number(row["is_resolved"]) is None else None
+    failure = _HARNESS.get(mode, untested)
+    return None if failure is None else f"the trial failed with {quoted(mode or 'unset')}", failure
+
+
+def _terminal_notes(seen: SeenLog, samples: Callable[[], Iterator[LogSample]]) -> Iterator[str]:
+    """Compare with what the run states about itself."""
+    stated, place = seen.records.head, seen.records.place
+    attempts = dict(sorted(map(_attempt, seen.records)))
+    if "is_resolved" in stated:
+        raise FormatError(
+            f"{place}: the result of one trial; Terminal-Bench writes the results.json of the run into a folder above "
+            "when the run ends: resume the run, or name that file"
+        )
+    if not attempts:
+        raise seen.records.lack("results in the file")
+    check_count(len(attempts), max(attempts.values()), place=place, what="attempts at the tasks")
+    tally = tallied(samples(), "is_resolved")["is_resolved"]
+    resolved, unresolved = stated_count(stated.get("n_resolved")), stated_count(stated.get("n_unresolved"))
+    if resolved is not None and unresolved is not None:
+        check_count(tally.samples, resolved + unresolved, place=place, what="trials")
+    mean = stated.get("accuracy")
+    yield from compared_mean(tally.mean_with_failures, mean, place=place, what="number of resolved trials")
+    yield from counted_as_failures(tally, place=place, tool="Terminal-Bench")
+
+
+TERMINAL_BENCH = ToolReader(
+    name="terminal-bench",
+    title="Terminal-Bench",
+    has_samples=lambda glimpse: (
+        not _is_one_of_run(glimpse)
+        and (
+            glimpse.has(*_OF_RESULT)
+            or (glimpse.has("results") and all(key in glimpse.head for key in (b'"is_resolved"', b'"trial_name"')))
+        )
+    ),
+    stands_beside=lambda glimpse: _is_one_of_run(glimpse) or glimpse.has("run_id", "agent_name", "n_attempts"),
+    open=RecordLog(
+        records=lambda path: Records(
+            path=path, expected="a trial of Terminal-Bench", under=("results",), keep=_STATED, loose=True
+        ),
+        described_by=lambda path: path.parent / _METADATA,
+        undescribed=f"{_METADATA} beside it, which would name the agent and the model",
+        runs=lambda seen: LogRun(
+            model=_contestant(text(seen.records.said.get("agent_name")), text(seen.records.said.get("model_name"))),
+            task=text(seen.records.said.get("dataset_name")) or "",
+            identity=text(seen.records.said.get("uuid")) or "",
+            when=text(seen.records.said.get("start_time")) or "",
+            protocol=settings({"version of the tasks": seen.records.said.get("dataset_version")}),
+            sampling=settings({"agent arguments": seen.records.said.get("agent_kwargs")}),
+            fields={"run_metadata": seen.records.said} if seen.records.said else {},
+        ),
         # Without the dataset, which only the metadata name: published results often lack them.
-        item=name,
-        scores={"is_resolved": resolved},
-        place=record.place,
-        repeat=str(index),
-        error=None if failure is None else f"the trial failed with {quoted(mode or 'unset')}",
-        failure=failure,
-    )
+        item=lambda record, _: record.item(*_OF_RESULT, what=_NEEDED),
+        scores=lambda record: {"is_resolved": number(record.row["is_resolved"])},
+        repeat=lambda record: str(_attempt(record)[0]),
+        failed=_trial_failed,
+        notes=_terminal_notes,
+        usual_metric="is_resolved",
+    ).open,
+)
+"""Reads ``results.json`` of a run of Terminal-Bench, with ``run_metadata.json`` beside it."""

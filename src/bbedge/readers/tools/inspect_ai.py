@@ -12,8 +12,15 @@ from bbedge.errors import FormatError
 from bbedge.readers.choices import ErrorKind
 from bbedge.readers.json_files import Archive, JsonStream, parts_under
 from bbedge.readers.limits import LimitError
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Tool, Value
-from bbedge.readers.logs.fields import (
+from bbedge.readers.logs import (
+    Log,
+    LogRecord,
+    LogRun,
+    LogSample,
+    Records,
+    StatedAggregate,
+    ToolReader,
+    Value,
     answer_text,
     array,
     kind_of_error,
@@ -22,11 +29,10 @@ from bbedge.readers.logs.fields import (
     question_digest,
     settings,
     several,
+    stated_means,
     text,
     whole,
 )
-from bbedge.readers.logs.record_log import LogRecord, Records
-from bbedge.readers.logs.stated import stated_means
 from bbedge.readers.metrics import amounts
 from bbedge.readers.opening import opened
 from bbedge.text import quoted, shown_path
@@ -42,15 +48,6 @@ _MEANS = ("accuracy", "mean")
 _GRADING = "model_graded"
 _ROLE = "grader"
 _HEADER = ("version", "status", "eval", "plan", "results", "error", "invalidated")
-
-
-def _is_inspect_ai(glimpse: Glimpse) -> Recognition:
-    """By the members of the archive, or by the keys of the document."""
-    if "header.json" in glimpse.members or "_journal/start.json" in glimpse.members:
-        return "samples"
-    if glimpse.name.endswith(".eval") and glimpse.head.startswith(b"PK"):
-        return "samples"
-    return "samples" if glimpse.has("version", "status", "eval") else "no"
 
 
 def _open_inspect_ai(path: str) -> Log:
@@ -75,7 +72,17 @@ def _open_inspect_ai(path: str) -> Log:
     )
 
 
-INSPECT_AI = Tool(name="inspect", title="Inspect AI", recognises=_is_inspect_ai, open=_open_inspect_ai)
+INSPECT_AI = ToolReader(
+    name="inspect",
+    title="Inspect AI",
+    # By the members of the archive, or by the keys of the document.
+    has_samples=lambda glimpse: (
+        not glimpse.members.isdisjoint(["header.json", "_journal/start.json"])
+        or (glimpse.name.endswith(".eval") and glimpse.head.startswith(b"PK"))
+        or glimpse.has("version", "status", "eval")
+    ),
+    open=_open_inspect_ai,
+)
 """Reads logs of Inspect AI 0.3, of version 1 of the log and later."""
 
 
@@ -109,14 +116,14 @@ def _checked(header: object, path: str) -> dict[str, Any]:
     return header
 
 
-def _run(header: Mapping[str, Any], path: str) -> Run:
+def _run(header: Mapping[str, Any], path: str) -> LogRun:
     described, plan = mapping(header["eval"]), mapping(header.get("plan"))
     model = text(described.get("model"))
     if not model:
         raise FormatError(f"{shown_path(path)}: the header names no model; expected a log of Inspect AI")
     config = {**mapping(described.get("model_generate_config")), **mapping(plan.get("config"))}
     steps = plan.get("steps")
-    return Run(
+    return LogRun(
         # Without a model Inspect writes none/none.
         model=None if model == "none/none" else model,
         task=text(described.get("task")) or "",
@@ -180,11 +187,11 @@ def _with_output(summary: Any, archive: Archive, names: Mapping[str, None]) -> A
     return {**summary, "output": found}
 
 
-def _samples(found: Iterator[Any], run: Run, path: str, scorer: str | None) -> Iterator[Sample]:
+def _samples(found: Iterator[Any], run: LogRun, path: str, scorer: str | None) -> Iterator[LogSample]:
     records = Records(path=path, expected="a sample of Inspect AI", under=("samples",))
     scored, answered = False, False
     for place, each in enumerate(found, start=1):
-        record = LogRecord(records, place, each)
+        record = LogRecord(source=records, place=place, found=each)
         sample = record.row
         name = text(sample.get("id"))
         if name is None:
@@ -199,7 +206,7 @@ def _samples(found: Iterator[Any], run: Run, path: str, scorer: str | None) -> I
         # Of a sample that ended early no score is to be expected.
         answered = answered or (message is None and not sample.get("limit") and failure is None)
         scored = scored or bool(scores)
-        yield Sample(
+        yield LogSample(
             run=run,
             item=run.item(name),
             scores=_scores(scores, record.at),
@@ -283,14 +290,16 @@ def _graded(value: object, place: str) -> Value:
         ) from None
 
 
-def _stated(header: Mapping[str, Any], run: Run, path: str) -> Iterator[Stated]:
+def _stated(header: Mapping[str, Any], run: LogRun, path: str) -> Iterator[StatedAggregate]:
     """The number of samples and the means that the results state."""
     results = mapping(header.get("results"))
     total, completed = whole(results.get("total_samples")), whole(results.get("completed_samples"))
     if completed is not None:
         # Samples that failed or were never begun are in the total; of these the log has some, or none.
         exact = total == completed
-        yield Stated(where=path, run=run, count=completed if exact else None, least=None if exact else completed)
+        yield StatedAggregate(
+            where=path, run=run, count=completed if exact else None, least=None if exact else completed
+        )
     scores = results.get("scores")
     if scores is None and "scorer" in results:
         scores = [{**mapping(results["scorer"]), "metrics": results.get("metrics")}]

@@ -14,48 +14,43 @@ from typing import Any
 
 from bbedge.errors import FormatError
 from bbedge.readers.json_files import document_beside
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Tool, Value
-from bbedge.readers.logs.fields import (
+from bbedge.readers.logs import (
     TIME_IN_NAME,
+    Glimpse,
+    Log,
+    LogRun,
+    LogSample,
+    StatedAggregate,
+    ToolReader,
+    Value,
     answer_text,
     array,
     digest,
     mapping,
+    numbered,
     numbers,
     question_digest,
     settings,
     several,
+    stated_means,
     text,
     whole,
 )
-from bbedge.readers.logs.record_log import numbered
-from bbedge.readers.logs.stated import stated_means
 from bbedge.text import shown_path
 
 _DETAILS = re.compile(rf"details_(?P<task>.+)_(?P<time>{TIME_IN_NAME})\.parquet")
 _RESULTS = re.compile(rf"results_(?P<time>{TIME_IN_NAME})\.(?:json|parquet)")
+_OF_RESULTS = ("config_general", "results")
 _COLUMNS = frozenset(["doc", "metric", "model_response"])
 _OLD_COLUMNS = frozenset(["metrics", "predictions"])
 _OLD_QUESTION = ("example", "full_prompt")
 _ROWS = 4096
 
 
-def _is_lighteval(glimpse: Glimpse) -> Recognition:
-    """By the columns of the details, or by the keys of the results."""
-    if glimpse.columns >= _COLUMNS or _is_old(glimpse.columns):
-        return "samples"
-    if glimpse.columns >= {"config_general", "results"}:
-        return "beside"
-    if not glimpse.has("config_general", "results"):
-        return "no"
-    # Results without details are refused when they are opened, so that no model is lost.
-    return "beside" if _has_details(Path(glimpse.path)) else "samples"
-
-
 def _open_lighteval(path: str) -> Log:
     """Open details and look for the results of the same time."""
     glimpse = Glimpse.of(path)
-    if glimpse.has("config_general", "results"):
+    if glimpse.has(*_OF_RESULTS):
         raise FormatError(
             f"{shown_path(path)}: results of lighteval without details of the same time; run lighteval again with "
             "--save-details, or leave the file out"
@@ -78,7 +73,18 @@ def _open_lighteval(path: str) -> Log:
     )
 
 
-LIGHTEVAL = Tool(name="lighteval", title="lighteval", recognises=_is_lighteval, open=_open_lighteval)
+LIGHTEVAL = ToolReader(
+    name="lighteval",
+    title="lighteval",
+    # Results without details are refused when they are opened, so that no model is lost.
+    has_samples=lambda glimpse: (
+        glimpse.columns >= _COLUMNS
+        or _is_old(glimpse.columns)
+        or (glimpse.has(*_OF_RESULTS) and not _has_details(Path(glimpse.path)))
+    ),
+    stands_beside=lambda glimpse: glimpse.columns.issuperset(_OF_RESULTS) or glimpse.has(*_OF_RESULTS),
+    open=_open_lighteval,
+)
 """Reads details of lighteval since 0.6."""
 
 
@@ -120,13 +126,13 @@ def _any_file(folder: Path, pattern: str) -> bool:
     return folder.is_dir() and next(iter(folder.glob(pattern)), None) is not None
 
 
-def _run(results: Mapping[str, Any], task: str, time: str) -> Run:
+def _run(results: Mapping[str, Any], task: str, time: str) -> LogRun:
     general = mapping(results.get("config_general"))
     of_model = mapping(general.get("model_config"))
     generation = mapping(of_model.get("generation_parameters")) or mapping(general.get("generation_parameters"))
     of_task = _config(results, task)
     model = text(general.get("model_name"))
-    return Run(
+    return LogRun(
         model=model,
         task=task,
         identity=f"{model} {task} {time}" if model and time else "",
@@ -172,22 +178,22 @@ def _metrics(config: Mapping[str, Any]) -> Iterator[tuple[str, bool, str]]:
             yield name, better is not False, str(summary)
 
 
-def _stated(results: Mapping[str, Any], run: Run, path: str) -> Iterator[Stated]:
+def _stated(results: Mapping[str, Any], run: LogRun, path: str) -> Iterator[StatedAggregate]:
     """The number of documents and the plain means that the results state."""
     config = _config(results, run.task)
     count = whole(config.get("effective_num_docs"))
     # Every document is asked once for each seed of the examples; -1 stands for a number that was not kept.
     seeds = whole(mapping(results.get("config_general")).get("num_fewshot_seeds"))
     if count and (seeds or 1) <= 1:
-        yield Stated(where=path, run=run, count=count)
+        yield StatedAggregate(where=path, run=run, count=count)
     of_task = mapping(mapping(results.get("results")).get(run.task))
     means = ((name, of_task.get(name)) for name, _, summary in _metrics(config) if summary == "mean")
     yield from stated_means(means, where=path, run=run)
 
 
-def _old_samples(path: str, run: Run) -> Iterator[Sample]:
+def _old_samples(path: str, run: LogRun) -> Iterator[LogSample]:
     """The samples of details up to 0.10. A document has a row for every kind of metric, each with its own metrics."""
-    found: dict[str, list[Sample]] = {}
+    found: dict[str, list[LogSample]] = {}
     known = Glimpse.of(path).columns
     columns = [name for name in ("example", "choices", "gold", "full_prompt", "metrics") if name in known]
     for place, row in _table_rows(path, columns):
@@ -202,7 +208,7 @@ def _old_samples(path: str, run: Run) -> Iterator[Sample]:
             more = {name: value for name, value in scores.items() if before.get(name) is None}
             copies[position] = replace(copies[position], scores={**before, **more})
             continue
-        sample = Sample(
+        sample = LogSample(
             run=run,
             # Two documents with the same content are two items.
             item=run.item(numbered(item, position + 1)),
@@ -220,13 +226,13 @@ def _are_apart(one: Mapping[str, Value], other: Mapping[str, Value]) -> bool:
     return not any(one.get(name) is not None and value is not None for name, value in other.items())
 
 
-def _samples(path: str, run: Run) -> Iterator[Sample]:
+def _samples(path: str, run: LogRun) -> Iterator[LogSample]:
     for place, row in _table_rows(path, ("doc", "metric")):
         doc = mapping(row["doc"])
         name = text(doc.get("id"))
         if name is None:
             raise FormatError(f"{shown_path(path)}: sample {place}: no doc.id; expected details of lighteval")
-        yield Sample(
+        yield LogSample(
             run=run,
             item=run.item(name),
             scores=numbers(mapping(row["metric"])),

@@ -19,9 +19,25 @@ from typing import Any
 from bbedge.errors import FormatError
 from bbedge.readers.json_files import document
 from bbedge.readers.limits import LimitError
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Tool
-from bbedge.readers.logs.fields import TIME_IN_NAME, array, digest, mapping, number, numbers, settings, text, whole
-from bbedge.readers.logs.record_log import Records, numbered
+from bbedge.readers.logs import (
+    TIME_IN_NAME,
+    Glimpse,
+    Log,
+    LogRun,
+    LogSample,
+    Records,
+    StatedAggregate,
+    ToolReader,
+    array,
+    digest,
+    mapping,
+    number,
+    numbered,
+    numbers,
+    settings,
+    text,
+    whole,
+)
 from bbedge.text import counted, listed, shown_path
 
 _SAMPLES = re.compile(rf"samples_(?P<task>.+)_(?P<time>{TIME_IN_NAME})\.jsonl?(?:\.gz)?")
@@ -37,15 +53,6 @@ _OF_RUN = ("system_instruction", "chat_template_sha", "lm_eval_version", "git_ha
 _NOT_METRICS = frozenset((*_OF_DOCUMENT, *_OF_ANSWER))
 
 
-def _is_lm_eval(glimpse: Glimpse) -> Recognition:
-    """By the keys of the first row, or of the results; results without samples are refused when they are opened."""
-    if _is_samples(glimpse):
-        return "samples"
-    if not _is_results(glimpse):
-        return "no"
-    return "beside" if _has_samples(glimpse.path) else "samples"
-
-
 def _open_lm_eval(path: str) -> Log:
     """Open a file of samples and read the results beside it."""
     glimpse = Glimpse.of(path)
@@ -59,7 +66,7 @@ def _open_lm_eval(path: str) -> Log:
     found = results_of(path)
     run = _run(found)
     filters: set[str | None] = set()
-    records = Records.of(path, expected="a sample of lm_eval")
+    records = Records(path=path, expected="a sample of lm_eval").or_array()
     missing = (
         f"{shown_path(path)} has no results_<time>.json (or results.json) of the same run beside it, which would "
         "name the model, seeds and settings."
@@ -75,15 +82,11 @@ def _open_lm_eval(path: str) -> Log:
     )
 
 
-LM_EVAL = Tool(name="lm-eval", title="lm-evaluation-harness", recognises=_is_lm_eval, open=_open_lm_eval)
-"""Reads samples of lm-evaluation-harness since 0.4.0."""
-
-
 def _is_samples(glimpse: Glimpse) -> bool:
     return glimpse.has("doc_id", "doc") and (glimpse.has("resps") or glimpse.has("filtered_resps"))
 
 
-def _run(found: ToolResults) -> Run:
+def _run(found: ToolResults) -> LogRun:
     results, task = found.content, found.task
     config, of_task = mapping(results.get("config")), mapping(mapping(results.get("configs")).get(task))
     model = _model_of(results)
@@ -91,7 +94,7 @@ def _run(found: ToolResults) -> Run:
     better = mapping(mapping(results.get("higher_is_better")).get(task))
     seeds = [text(config.get(name)) for name in ("random_seed", "numpy_seed", "torch_seed")]
     generation = mapping(of_task.get("generation_kwargs"))
-    return Run(
+    return LogRun(
         model=model,
         task=task,
         identity=f"{model} {task} {date}" if date else "",
@@ -122,7 +125,7 @@ def _run(found: ToolResults) -> Run:
     )
 
 
-def _samples(records: Records, run: Run, filters: set[str | None]) -> Iterator[Sample]:
+def _samples(records: Records, run: LogRun, filters: set[str | None]) -> Iterator[LogSample]:
     seen: Counter[tuple[str | None, str]] = Counter()
     for record in records:
         row = record.row
@@ -136,7 +139,7 @@ def _samples(records: Records, run: Run, filters: set[str | None]) -> Iterator[S
         seen[chosen, content] += 1
         names = row.get("metrics")
         metrics = names if isinstance(names, list) else [name for name in row if name not in _NOT_METRICS]
-        yield Sample(
+        yield LogSample(
             run=run,
             item=run.item(numbered(content[:16], seen[chosen, content])),
             scores=numbers({str(name): row[name] for name in metrics if isinstance(name, str) and name in row}),
@@ -230,13 +233,13 @@ def _model_of(results: Mapping[str, Any]) -> str | None:
     return next((found for name in _NAMING if (found := text(mapping(arguments).get(name)))), None)
 
 
-def _stated_by(found: ToolResults, run: Run, filters: frozenset[str | None]) -> Iterator[Stated]:
+def _stated_by(found: ToolResults, run: LogRun, filters: frozenset[str | None]) -> Iterator[StatedAggregate]:
     """The number of samples and the means that the results state for the task."""
     if found.path is None:
         return
     count = whole(mapping(mapping(found.content.get("n-samples")).get(found.task)).get("effective"))
     if count is not None:
-        yield Stated(where=found.path, run=run, count=count)
+        yield StatedAggregate(where=found.path, run=run, count=count)
     config = mapping(mapping(found.content.get("configs")).get(found.task))
     means = {
         name
@@ -251,7 +254,7 @@ def _stated_by(found: ToolResults, run: Run, filters: frozenset[str | None]) -> 
             # Up to 0.4.2 samples do not say under which filter they were scored.
             named = chosen if chosen in filters else None
             if named is not None or filters == {None}:
-                yield Stated(where=found.path, run=run, metric=metric, mean=float(mean), filter=named)
+                yield StatedAggregate(where=found.path, run=run, metric=metric, mean=float(mean), filter=named)
 
 
 def _lost_tasks(found: ToolResults, path: str) -> str | None:
@@ -302,3 +305,14 @@ def _files(folder: Path) -> list[Path]:
     except OSError:
         # A folder that cannot be listed is reported by whoever searches it.
         return []
+
+
+LM_EVAL = ToolReader(
+    name="lm-eval",
+    title="lm-evaluation-harness",
+    # Results without samples are refused when they are opened, so that no model is lost.
+    has_samples=lambda glimpse: _is_samples(glimpse) or (_is_results(glimpse) and not _has_samples(glimpse.path)),
+    stands_beside=_is_results,
+    open=_open_lm_eval,
+)
+"""Reads samples of lm-evaluation-harness since 0.4.0."""

@@ -7,18 +7,29 @@ from typing import Any
 
 from bbedge.errors import FormatError
 from bbedge.readers.json_files import objects
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Tool, Value
-from bbedge.readers.logs.fields import array, digest, kind_of_error, mapping, number, numbers, settings, text
-from bbedge.readers.logs.record_log import LogRecord, Numbering, Records, Row, numbered
-from bbedge.readers.logs.stated import stated_means
+from bbedge.readers.logs import (
+    Glimpse,
+    Log,
+    LogRecord,
+    LogRun,
+    LogSample,
+    Numbering,
+    Records,
+    Row,
+    ToolReader,
+    Value,
+    array,
+    digest,
+    kind_of_error,
+    mapping,
+    number,
+    numbered,
+    numbers,
+    settings,
+    stated_means,
+    text,
+)
 from bbedge.text import listed, quoted, shown_path
-
-
-def _is_openai_evals(glimpse: Glimpse) -> Recognition:
-    """By the specification in the first line, or by the keys of an event."""
-    if "run_id" in mapping(glimpse.first.get("spec")) or glimpse.has("run_id", "event_id", "sample_id", "type"):
-        return "samples"
-    return "no"
 
 
 def _open_openai_evals(path: str) -> Log:
@@ -42,20 +53,28 @@ def _open_openai_evals(path: str) -> Log:
     )
 
 
-OPENAI_EVALS = Tool(name="openai-evals", title="OpenAI evals", recognises=_is_openai_evals, open=_open_openai_evals)
+OPENAI_EVALS = ToolReader(
+    name="openai-evals",
+    title="OpenAI evals",
+    # By the specification in the first line, or by the keys of an event.
+    has_samples=lambda glimpse: (
+        "run_id" in mapping(glimpse.first.get("spec")) or glimpse.has("run_id", "event_id", "sample_id", "type")
+    ),
+    open=_open_openai_evals,
+)
 """Reads event logs of OpenAI evals since its first release: JSON lines that begin with the run's specification.
 
 A sample's scores are spread over events of type ``match`` and ``metrics``; they are put together per ``sample_id``.
 """
 
 
-def _run(spec: Mapping[str, Any]) -> Run:
+def _run(spec: Mapping[str, Any]) -> LogRun:
     names = _names(spec.get("completion_fns"))
     # Until April 2023 an eval names models, not functions that complete a prompt.
     names = names or _names(mapping(spec.get("model_names")).get("completions"))
     # The seed in it shuffles the samples and is not sent to the model.
     config = mapping(spec.get("run_config"))
-    return Run(
+    return LogRun(
         model=",".join(names)
         or text(spec.get("model_name"))
         or text(mapping(spec.get("model")).get("model"))
@@ -75,7 +94,7 @@ def _names(found: object) -> list[str]:
     return [name for name in map(text, array(found)) if name]
 
 
-def _samples(path: str, run: Run, report: dict[str, Any]) -> Iterator[Sample]:
+def _samples(path: str, run: LogRun, report: dict[str, Any]) -> Iterator[LogSample]:
     # Kept until the end, because a sample's events need not follow each other; prompts and answers are not kept.
     scores: dict[str, dict[str, Value]] = {}
     places: dict[str, int] = {}
@@ -108,7 +127,7 @@ def _samples(path: str, run: Run, report: dict[str, Any]) -> Iterator[Sample]:
             places[name] = line
     for name, found in scores.items():
         error = errors.get(name)
-        yield Sample(
+        yield LogSample(
             run=run,
             item=name,
             scores=found,
@@ -128,24 +147,15 @@ _SETTINGS = ("temperature", "top_p", "max_tokens", "max_completion_tokens", "rea
 _PASSED = ".passed"
 
 
-def _is_openai_api(glimpse: Glimpse) -> Recognition:
-    """By the keys of an item, or by what the API calls it."""
-    exported = glimpse.has("run_id", "item", "sample", "grades", "passes")
-    if exported or glimpse.has("run_id", "datasource_item", "results"):
-        return "samples"
-    page = glimpse.first.get("object") == "list" and glimpse.has("data")
-    return "samples" if page and b'"eval.run.output_item"' in glimpse.head else "no"
+def _is_page(glimpse: Glimpse) -> bool:
+    return bool(glimpse.first.get("object") == "list")
 
 
 def _open_openai_api(path: str) -> Log:
     """Open output items; they are read once to see which runs there are."""
-    page = Glimpse.of(path).first.get("object") == "list"
-    records = Records.of(
-        path,
-        expected="an output item of the OpenAI Evals API",
-        otherwise=("data",) if page else None,
-        keep=("has_more",),
-    )
+    under = ("data",) if _is_page(Glimpse.of(path)) else None
+    expected = "an output item of the OpenAI Evals API"
+    records = Records(path=path, expected=expected, under=under, keep=("has_more",)).or_array()
     described: dict[str, tuple[str | None, Row]] = {}
     graders: dict[str, None] = {}
     copies = Numbering(unique=True)
@@ -181,7 +191,17 @@ def _open_openai_api(path: str) -> Log:
     )
 
 
-OPENAI_API = Tool(name="openai-api", title="OpenAI Evals API", recognises=_is_openai_api, open=_open_openai_api)
+OPENAI_API = ToolReader(
+    name="openai-api",
+    title="OpenAI Evals API",
+    # By the keys of an item, or by what the API calls it.
+    has_samples=lambda glimpse: (
+        glimpse.has("run_id", "item", "sample", "grades", "passes")
+        or glimpse.has("run_id", "datasource_item", "results")
+        or (_is_page(glimpse) and glimpse.has("data") and b'"eval.run.output_item"' in glimpse.head)
+    ),
+    open=_open_openai_api,
+)
 """Reads output items of the OpenAI Evals API, exported as JSON lines or listed by the API.
 
 An export has ``grades`` and ``passes`` by grader; the API has a list of ``results`` and wraps a page of items in an
@@ -194,12 +214,12 @@ def _model(row: Row) -> str | None:
     return next((text(sample[key]) for key in _MODEL if sample.get(key)), None)
 
 
-def _described_run(name: str, model: str | None, row: Row) -> Run:
+def _described_run(name: str, model: str | None, row: Row) -> LogRun:
     """A run, as one of its items describes it."""
     sample = mapping(row.get("sample"))
     used = mapping(sample.get("sampled_model_params")) or sample
     created = number(row.get("created_at"))
-    return Run(
+    return LogRun(
         model=model,
         task=text(row.get("eval_id")) or "",
         identity=name,
@@ -209,12 +229,12 @@ def _described_run(name: str, model: str | None, row: Row) -> Run:
     )
 
 
-def _output_item(record: LogRecord, run: Run, copies: Numbering) -> Sample:
+def _output_item(record: LogRecord, run: LogRun, copies: Numbering) -> LogSample:
     row, sample = record.row, mapping(record.row.get("sample"))
     content = digest(_item(row))
     error = _error(row)
     asked = sample.get("trajectory") or sample.get("input")
-    return Sample(
+    return LogSample(
         run=run,
         # Items with the same content are numbered by their positions in the data, not in the file.
         item=run.item(numbered(content, copies.number((run.identity, content), _index(row)))),

@@ -15,9 +15,24 @@ from typing import Any
 from bbedge.errors import FormatError
 from bbedge.readers.choices import ErrorKind
 from bbedge.readers.json_files import JsonStream, json_stream, objects
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Tool, Value
-from bbedge.readers.logs.fields import array, digest, kind_of_error, mapping, number, settings, text, whole
-from bbedge.readers.logs.record_log import Numbering
+from bbedge.readers.logs import (
+    Glimpse,
+    Log,
+    LogRun,
+    LogSample,
+    Numbering,
+    StatedAggregate,
+    ToolReader,
+    Value,
+    array,
+    digest,
+    kind_of_error,
+    mapping,
+    number,
+    settings,
+    text,
+    whole,
+)
 from bbedge.readers.metrics import amounts
 from bbedge.text import shown_path
 
@@ -25,18 +40,14 @@ from bbedge.text import shown_path
 _ERROR = 2
 _SUMMARY = ("metadata", "timestamp", "stats", "prompts")
 _OF_TEST = ("description", "prompt", "threshold", "options")
-_IN_A_ROW = (b'"provider"', b'"latencyMs"', b'"vars"')
+# What stands in its documents: one of these groups of words.
+_WORDS = ((b'"promptIdx"',), (b'"shareableUrl"',), (b'"provider"', b'"latencyMs"', b'"vars"'))
 _Rows = Callable[[], Iterator[tuple[int, Any]]]
 _Key = tuple[str, str]
 
 
-def _is_promptfoo(glimpse: Glimpse) -> Recognition:
-    """By the keys of the document or of the first row."""
-    if glimpse.has("testCase", "provider") and (glimpse.has("testIdx") or glimpse.has("promptIdx")):
-        return "samples"
-    named = b'"promptIdx"' in glimpse.head or b'"shareableUrl"' in glimpse.head
-    named = named or all(word in glimpse.head for word in _IN_A_ROW)
-    return "samples" if glimpse.has("results") and (glimpse.has("evalId") or named) else "no"
+def _has_words(glimpse: Glimpse) -> bool:
+    return any(all(word in glimpse.head for word in words) for words in _WORDS)
 
 
 def _open_promptfoo(path: str) -> Log:
@@ -48,7 +59,7 @@ def _open_promptfoo(path: str) -> Log:
     plan.check_repetitions(head, path)
     several = len({prompt for _, prompt in plan.contestants}) > 1
     runs = {
-        key: Run(
+        key: LogRun(
             model=f"{key[0]} | {prompt}" if several else key[0],
             # The first row's own name is the same in both forms of one output.
             identity=first,
@@ -67,7 +78,16 @@ def _open_promptfoo(path: str) -> Log:
     )
 
 
-PROMPTFOO = Tool(name="promptfoo", title="promptfoo", recognises=_is_promptfoo, open=_open_promptfoo)
+PROMPTFOO = ToolReader(
+    name="promptfoo",
+    title="promptfoo",
+    # By the keys of the document or of the first row.
+    has_samples=lambda glimpse: (
+        (glimpse.has("testCase", "provider") and (glimpse.has("testIdx") or glimpse.has("promptIdx")))
+        or (glimpse.has("results") and (glimpse.has("evalId") or _has_words(glimpse)))
+    ),
+    open=_open_promptfoo,
+)
 """Reads results of promptfoo, of version 2 of the results and later."""
 
 
@@ -164,20 +184,20 @@ def _plan(rows: _Rows, path: str) -> _Plan:
     return plan
 
 
-def _stated(head: Mapping[str, Any], path: str) -> Iterator[Stated]:
+def _stated(head: Mapping[str, Any], path: str) -> Iterator[StatedAggregate]:
     """The number of results, how many passed, and the sum of the scores."""
     stats = mapping(head.get("stats"))
     counts = [whole(stats.get(name, 0)) for name in ("successes", "failures", "errors")]
     if "successes" not in stats or None in counts:
         return
     passed, total = counts[0] or 0, sum(count or 0 for count in counts)
-    yield Stated(where=path, count=total)
+    yield StatedAggregate(where=path, count=total)
     if not total:
         return
-    yield Stated(where=path, metric="success", mean=passed / total)
+    yield StatedAggregate(where=path, metric="success", mean=passed / total)
     sums = [number(mapping(mapping(each).get("metrics")).get("score")) for each in array(head.get("prompts"))]
     if sums and None not in sums:
-        yield Stated(where=path, metric="score", mean=sum(float(each or 0) for each in sums) / total)
+        yield StatedAggregate(where=path, metric="score", mean=sum(float(each or 0) for each in sums) / total)
 
 
 def _label(prompt: Mapping[str, Any]) -> str | None:
@@ -193,11 +213,11 @@ def _key(row: object, place: int, path: str) -> _Key:
     return label, text(row.get("promptId")) or digest(_label(mapping(row.get("prompt"))))
 
 
-def _samples(rows: _Rows, runs: Mapping[_Key, Run], plan: _Plan, path: str) -> Iterator[Sample]:
+def _samples(rows: _Rows, runs: Mapping[_Key, LogRun], plan: _Plan, path: str) -> Iterator[LogSample]:
     for place, row in rows():
         key = _key(row, place, path)
         error = _error(row)
-        yield Sample(
+        yield LogSample(
             run=runs[key],
             item=plan.item(row),
             label=plan.label(row),

@@ -1,54 +1,57 @@
-"""Rows of scored answers, with a description of the run beside them: NeMo Evaluator, Every Eval Ever, MLflow."""
+"""Rows of scored answers: specs of NeMo Evaluator, Every Eval Ever and MLflow."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bbedge.errors import FormatError
-from bbedge.readers.assemble.grid import grouped
-from bbedge.readers.choices import ErrorKind
-from bbedge.readers.json_files import document_beside
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Tool, Value
-from bbedge.readers.logs.fields import (
+from bbedge.readers.logs import (
+    Failed,
+    Glimpse,
+    LogRecord,
+    LogRun,
+    LogSample,
+    RecordLog,
+    Records,
+    Row,
+    SampleTally,
+    SeenLog,
+    ToolReader,
+    Value,
     array,
+    at,
+    check_count,
+    compared_mean,
     digest,
     error_text,
-    kind_of_error,
+    failed_with,
     mapping,
     number,
     numbers,
+    optional_digest,
     settings,
+    tallied,
     text,
 )
-from bbedge.readers.logs.record_log import LogRecord, Records
-from bbedge.readers.logs.stated import SampleTally, check_count, compared_mean, tallied
-from bbedge.text import listed, quoted, shown_path
+from bbedge.text import listed, quoted
 
 _NEMO_RESULTS = "results.jsonl"
-_NEMO_SAMPLING = ("temperature", "top_p", "max_tokens", "system_prompt")
 
 
-def _is_nemo_evaluator(glimpse: Glimpse) -> Recognition:
-    """By the keys of the first row, or of the bundle."""
-    if glimpse.has("problem_idx"):
-        # What was done step by step has the same rows, without what describes the problems.
-        if glimpse.name != _NEMO_RESULTS and (Path(glimpse.path).parent / _NEMO_RESULTS).is_file():
-            return "beside"
-        return "samples" if glimpse.has("reward") else "no"
-    benchmark = mapping(glimpse.first.get("benchmark"))
-    return "beside" if glimpse.has("config") and "name" in benchmark and "scores" in benchmark else "no"
+def _is_nemo_steps(glimpse: Glimpse) -> bool:
+    """What was done step by step has the same rows as the results, without what describes the problems."""
+    results = Path(glimpse.path).parent / _NEMO_RESULTS
+    return glimpse.has("problem_idx") and glimpse.name != _NEMO_RESULTS and results.is_file()
 
 
-def _open_nemo_evaluator(path: str) -> Log:
-    """Open results, and read the bundle beside them."""
-    place = shown_path(path)
-    # A run that is repeated writes a bundle of its own and replaces the results.
-    bundle, beside = document_beside(max(Path(path).parent.glob("eval-*.json"), key=str, default=None))
+def _nemo_run(seen: SeenLog) -> LogRun:
+    bundle = seen.records.said
     config, benchmark = mapping(bundle.get("config")), mapping(bundle.get("benchmark"))
-    run = Run(
+    return LogRun(
         model=text(config.get("model")),
         task=text(benchmark.get("name")) or "",
         identity=text(bundle.get("run_id")) or "",
@@ -61,29 +64,65 @@ def _open_nemo_evaluator(path: str) -> Log:
                 "shuffle seed": config.get("shuffle_seed"),
             }
         ),
-        sampling=settings({name: config.get(name) for name in _NEMO_SAMPLING}),
+        sampling=settings({name: config.get(name) for name in ("temperature", "top_p", "max_tokens", "system_prompt")}),
         fields={"config": config} if config else {},
     )
-    tally = tallied(_nemo_samples(path, run), "reward")["reward"]
-    check_count(tally.samples, bundle.get("n_results"), place=place, what="rows")
-    check_count(len(tally.items), benchmark.get("samples"), place=place, what="problems")
-    stated = mapping(mapping(benchmark.get("scores")).get("mean_reward")).get("value")
-    missing = f"{place} has no eval-<time>-<benchmark>.json beside it, which would name the model and the benchmark."
-    return Log(
-        runs=(run,),
-        samples=lambda: _nemo_samples(path, run),
-        counts="line",
-        usual_metric="reward",
-        beside=beside,
-        notes=(
-            *(() if bundle else (missing,)),
-            *compared_mean(tally.mean_with_failures, stated, place=place, what="reward"),
+
+
+def _nemo_failed(row: Row) -> Failed:
+    """What went wrong on the way to the score, and its kind."""
+    error = failed_with(at(row, "scoring_details", "error"))
+    judged = error_text(at(row, "scoring_details", "judge", "error"), "the judge failed")
+    return error if error[0] is not None or judged is None else (judged, "judge")
+
+
+def _nemo_fields(record: LogRecord) -> dict[str, Any]:
+    details = mapping(record.row.get("scoring_details"))
+    return {
+        "metadata": mapping(record.row.get("metadata")),
+        "scoring_details": {"category": details["category"]} if "category" in details else {},
+    }
+
+
+def _nemo_notes(seen: SeenLog, samples: Callable[[], Iterator[LogSample]]) -> tuple[str, ...]:
+    tally, said, place = tallied(samples(), "reward")["reward"], seen.records.said, seen.records.place
+    check_count(tally.samples, said.get("n_results"), place=place, what="rows")
+    check_count(len(tally.items), at(said, "benchmark", "samples"), place=place, what="problems")
+    stated = at(said, "benchmark", "scores", "mean_reward", "value")
+    return compared_mean(tally.mean_with_failures, stated, place=place, what="reward")
+
+
+NEMO_EVALUATOR = ToolReader(
+    name="nemo-evaluator",
+    title="NeMo Evaluator",
+    has_samples=lambda glimpse: glimpse.has("problem_idx", "reward") and not _is_nemo_steps(glimpse),
+    stands_beside=lambda glimpse: (
+        _is_nemo_steps(glimpse)
+        or (glimpse.has("config") and {"name", "scores"} <= mapping(glimpse.first.get("benchmark")).keys())
+    ),
+    open=RecordLog(
+        records=lambda path: Records(path=path, expected="a row of NeMo Evaluator"),
+        # A run that is repeated writes a bundle of its own and replaces the results.
+        described_by=lambda path: max(path.parent.glob("eval-*.json"), key=str, default=None),
+        undescribed="eval-<time>-<benchmark>.json beside it, which would name the model and the benchmark",
+        runs=_nemo_run,
+        item=lambda record, run: run.item(
+            record.item("problem_idx", "reward", what="problem_idx and reward in this row")
         ),
-    )
-
-
-NEMO_EVALUATOR = Tool(
-    name="nemo-evaluator", title="NeMo Evaluator", recognises=_is_nemo_evaluator, open=_open_nemo_evaluator
+        scores=lambda record: {
+            "reward": number(record.row["reward"]),
+            **numbers(mapping(record.row.get("scorer_rewards"))),
+        },
+        # Without a number there is one repeat.
+        repeat=lambda record: text(record.row.get("repeat")) or "0",
+        failed=_nemo_failed,
+        fields=_nemo_fields,
+        # The template of the prompt may be what is compared.
+        content=lambda record: optional_digest(record.row.get("expected_answer")),
+        prompt=lambda row: optional_digest(row.get("prompt")),
+        notes=_nemo_notes,
+        usual_metric="reward",
+    ).open,
 )
 """Reads results of NeMo Evaluator.
 
@@ -92,83 +131,99 @@ that could not be asked or scored has a reward of 0; the row's details say so, a
 """
 
 
-def _nemo_samples(path: str, run: Run) -> Iterator[Sample]:
-    for record in Records(path=path, expected="a row of NeMo Evaluator"):
-        row = record.row
-        problem = text(row.get("problem_idx"))
-        if not problem or "reward" not in row:
-            raise record.lacks("problem_idx and reward in this row")
-        details = mapping(row.get("scoring_details"))
-        error, failure = _nemo_failure(details)
-        answer, asked = row.get("expected_answer"), row.get("prompt")
-        yield Sample(
-            run=run,
-            item=run.item(problem),
-            scores={"reward": number(row["reward"]), **numbers(mapping(row.get("scorer_rewards")))},
-            place=record.place,
-            # Without a number there is one repeat.
-            repeat=text(row.get("repeat")) or "0",
-            error=error,
-            failure=failure,
-            fields={
-                "metadata": mapping(row.get("metadata")),
-                "scoring_details": {"category": details["category"]} if "category" in details else {},
-            },
-            # The template of the prompt may be what is compared.
-            content=None if answer is None else digest(answer),
-            prompt=None if asked is None else digest(asked),
+def _eee_key(record: LogRecord) -> tuple[str, str, str]:
+    """The evaluation, the model and the name of the benchmark."""
+    row = record.row
+    evaluation, model = text(row.get("evaluation_id")), text(row.get("model_id"))
+    if not evaluation or not model or not isinstance(row.get("evaluation"), dict):
+        raise record.lacks("evaluation_id, model_id and evaluation in this row")
+    return evaluation, model, text(row.get("evaluation_name")) or ""
+
+
+def _eee_results(said: Row) -> list[dict[str, Any]]:
+    return [each for each in array(said.get("evaluation_results")) if isinstance(each, dict)]
+
+
+def _eee_runs(seen: SeenLog) -> dict[tuple[str, str, str], LogRun]:
+    said = seen.records.said
+    runs = {}
+    for (evaluation, model, name), rows in seen.runs.items():
+        of_run = [
+            each
+            for each in _eee_results(said)
+            if text(each.get("evaluation_result_id")) in rows.said["way"] or text(each.get("evaluation_name")) == name
+        ]
+        first = next(iter(of_run), {})
+        lower = any(at(each, "metric_config", "lower_is_better") is True for each in of_run)
+        runs[evaluation, model, name] = LogRun(
+            model=model,
+            task=name,
+            identity=f"{evaluation} {name}",
+            when=text(said.get("evaluation_timestamp")) or "",
+            protocol=settings(
+                {"evaluated with": at(said, "eval_library", "name"), "in version": at(said, "eval_library", "version")}
+            ),
+            sampling=settings({"generation arguments": at(first, "generation_config", "generation_args")}),
+            lower_is_better=frozenset(["score"] if lower else []),
+            fields={"source_data": mapping(first.get("source_data"))},
         )
+    return runs
 
 
-def _nemo_failure(details: Mapping[str, Any]) -> tuple[str | None, ErrorKind | None]:
-    """What went wrong on the way to the score, and its kind."""
-    error = error_text(details.get("error"))
-    judged = error_text(mapping(details.get("judge")).get("error"), "the judge failed")
-    return (error, kind_of_error(error)) if error is not None or judged is None else (judged, "judge")
+def _eee_filter(record: LogRecord, seen: SeenLog) -> str | None:
+    """The way in which an answer was scored, where a run has several."""
+    several = len(seen.runs[_eee_key(record)].said["way"]) > 1
+    return (text(record.row.get("evaluation_result_id")) or "unnamed") if several else None
 
 
-# The evaluation, the model and the name of the benchmark.
-_EeeKey = tuple[str, str, str]
+def _eee_content(record: LogRecord) -> str | None:
+    asked = mapping(record.row.get("input"))
+    return text(record.row.get("sample_hash")) or (digest(asked.get("raw"), asked.get("reference")) if asked else None)
 
 
-def _is_every_eval_ever(glimpse: Glimpse) -> Recognition:
-    """By the keys of the first row, or of the aggregates."""
-    if glimpse.has("evaluation_id", "model_id", "sample_id", "evaluation"):
-        return "samples"
-    return "beside" if glimpse.has("evaluation_id", "evaluation_results", "model_info") else "no"
+def _eee_notes(seen: SeenLog, samples: Callable[[], Iterator[LogSample]]) -> Iterator[str]:
+    """Compare with the aggregates: with the mean where a run has one aggregate that is a mean of its rows."""
+    said, place = seen.records.said, seen.records.place
+    stated = at(said, "detailed_evaluation_results", "total_rows")
+    check_count(sum(run.records for run in seen.runs.values()), stated, place=place, what="rows")
+    tallies: dict[LogRun, SampleTally] = defaultdict(SampleTally)
+    for sample in samples():
+        if sample.filter is None:
+            tallies[sample.run].add(sample, "score")
+    for run, tally in tallies.items():
+        of_run = [each for each in _eee_results(said) if text(each.get("evaluation_name")) == run.task]
+        if len(of_run) == 1:
+            mean = at(of_run[0], "score_details", "score")
+            yield from compared_mean(tally.mean, mean, place=place, what=f"score of {run.task}")
 
 
-def _open_every_eval_ever(path: str) -> Log:
-    """Open rows and read the aggregates beside them; the rows are read once to see which runs there are."""
-    place = shown_path(path)
-    stem = Path(path).name.removesuffix(".gz").removesuffix(".jsonl").removesuffix("_samples")
-    said, beside = document_beside(Path(path).parent / f"{stem}.json")
-    records = Records(path=path, expected="a row of Every Eval Ever")
-    ways = grouped((_eee_key(record), text(record.row.get("evaluation_result_id")) or "") for record in records)
-    stated = mapping(said.get("detailed_evaluation_results")).get("total_rows")
-    check_count(sum(map(len, ways.values())), stated, place=place, what="rows")
-    results = [each for each in array(said.get("evaluation_results")) if isinstance(each, dict)]
-    runs = {key: _eee_run(key, said, results, set(of_key)) for key, of_key in ways.items()}
-    several = {key for key, of_key in ways.items() if len(set(of_key)) > 1}
-
-    def samples() -> Iterator[Sample]:
-        for record in records:
-            key = _eee_key(record)
-            yield _eee_sample(record, runs[key], several=key in several)
-
-    missing = f"{place} has no file with the aggregates beside it, which would say whether less is better."
-    return Log(
-        runs=tuple(runs.values()),
-        samples=samples,
-        counts="line",
+EVERY_EVAL_EVER = ToolReader(
+    name="every-eval-ever",
+    title="Every Eval Ever",
+    has_samples=lambda glimpse: glimpse.has("evaluation_id", "model_id", "sample_id", "evaluation"),
+    stands_beside=lambda glimpse: glimpse.has("evaluation_id", "evaluation_results", "model_info"),
+    open=RecordLog(
+        records=lambda path: Records(path=path, expected="a row of Every Eval Ever"),
+        described_by=lambda path: path.with_name(
+            path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix("_samples") + ".json"
+        ),
+        undescribed="file with the aggregates beside it, which would say whether less is better",
+        key=_eee_key,
+        said=lambda record: {"way": {text(record.row.get("evaluation_result_id")) or "": ""}},
+        runs=_eee_runs,
+        item=lambda record, run: run.item(record.item("sample_id", what="sample_id")),
+        scores=lambda record: {
+            metric: number(record.row["evaluation"][metric])
+            for metric in ("score", "is_correct")
+            if metric in record.row["evaluation"]
+        },
+        filter=_eee_filter,
+        failed=lambda row: failed_with(row.get("error")),
+        fields=lambda record: {"metadata": mapping(record.row.get("metadata"))},
+        content=_eee_content,
+        notes=_eee_notes,
         usual_metric="score",
-        beside=beside,
-        notes=(*(() if beside else (missing,)), *_eee_compared(samples(), results, place)),
-    )
-
-
-EVERY_EVAL_EVER = Tool(
-    name="every-eval-ever", title="Every Eval Ever", recognises=_is_every_eval_ever, open=_open_every_eval_ever
+    ).open,
 )
 """Reads rows of the instance-level schema of Every Eval Ever 0.2 and 0.3.
 
@@ -178,69 +233,6 @@ EVERY_EVAL_EVER = Tool(
 """
 
 
-def _eee_key(record: LogRecord) -> _EeeKey:
-    row = record.row
-    evaluation, model = text(row.get("evaluation_id")), text(row.get("model_id"))
-    if not evaluation or not model or not isinstance(row.get("evaluation"), dict):
-        raise record.lacks("evaluation_id, model_id and evaluation in this row")
-    return evaluation, model, text(row.get("evaluation_name")) or ""
-
-
-def _eee_run(key: _EeeKey, said: Mapping[str, Any], results: list[dict[str, Any]], ways: set[str]) -> Run:
-    evaluation, model, name = key
-    of_run = [
-        each
-        for each in results
-        if text(each.get("evaluation_result_id")) in ways or text(each.get("evaluation_name")) == name
-    ]
-    library = mapping(said.get("eval_library"))
-    first = next(iter(of_run), {})
-    lower = any(mapping(each.get("metric_config")).get("lower_is_better") is True for each in of_run)
-    return Run(
-        model=model,
-        task=name,
-        identity=f"{evaluation} {name}",
-        when=text(said.get("evaluation_timestamp")) or "",
-        protocol=settings({"evaluated with": library.get("name"), "in version": library.get("version")}),
-        sampling=settings({"generation arguments": mapping(first.get("generation_config")).get("generation_args")}),
-        lower_is_better=frozenset(["score"] if lower else []),
-        fields={"source_data": mapping(first.get("source_data"))},
-    )
-
-
-def _eee_sample(record: LogRecord, run: Run, *, several: bool) -> Sample:
-    row = record.row
-    name = text(row.get("sample_id"))
-    if not name:
-        raise record.lacks("sample_id")
-    error = error_text(row.get("error"))
-    evaluation, asked = row["evaluation"], mapping(row.get("input"))
-    return Sample(
-        run=run,
-        item=run.item(name),
-        scores={metric: number(evaluation[metric]) for metric in ("score", "is_correct") if metric in evaluation},
-        place=record.place,
-        filter=(text(row.get("evaluation_result_id")) or "unnamed") if several else None,
-        error=error,
-        failure=kind_of_error(error),
-        fields={"metadata": mapping(row.get("metadata"))},
-        content=text(row.get("sample_hash")) or (digest(asked.get("raw"), asked.get("reference")) if asked else None),
-    )
-
-
-def _eee_compared(samples: Iterator[Sample], results: list[dict[str, Any]], place: str) -> Iterator[str]:
-    """Notes about means that are not the ones stated, where a run has one aggregate that is a mean of its rows."""
-    tallies: dict[int, tuple[Run, SampleTally]] = {}
-    for sample in samples:
-        if sample.filter is None:
-            tallies.setdefault(id(sample.run), (sample.run, SampleTally()))[1].add(sample, "score")
-    for run, tally in tallies.values():
-        stated = [each for each in results if text(each.get("evaluation_name")) == run.task]
-        if len(stated) == 1:
-            mean = mapping(stated[0].get("score_details")).get("score")
-            yield from compared_mean(tally.mean, mean, place=place, what=f"score of {run.task}")
-
-
 _TABLE_SCORE = "/score"
 _TABLE_QUESTION = ("inputs", "input", "request", "question", "questions", "query", "prompt")
 _TABLE_TARGET = ("ground_truth", "targets", "target", "expected_response")
@@ -248,74 +240,71 @@ _TABLE_TARGET = ("ground_truth", "targets", "target", "expected_response")
 _TABLE_LOWER = ("toxicity/", "flesch_kincaid_grade_level/", "ari_grade_level/")
 
 
-def _is_mlflow(glimpse: Glimpse) -> Recognition:
+def _is_mlflow(glimpse: Glimpse) -> bool:
     """By the names of the columns; where these follow the data, by the name of the file."""
-    if not glimpse.has("data"):
-        return "no"
     columns = glimpse.first.get("columns")
     if columns is None:
-        return "samples" if glimpse.name.removesuffix(".gz") == "eval_results_table.json" else "no"
+        return glimpse.has("data") and glimpse.name.removesuffix(".gz") == "eval_results_table.json"
     scored = any(isinstance(name, str) and name.endswith(_TABLE_SCORE) for name in array(columns))
-    return "samples" if scored else "no"
+    return glimpse.has("data") and scored
 
 
-def _open_mlflow(path: str) -> Log:
-    """Open a table; it is read once for its columns."""
-    records = Records(path=path, expected="a table of MLflow", under=("data",), keep=("columns",))
-    columns = _table_columns(records)
+def _table_run(seen: SeenLog) -> LogRun:
+    """The run of a table, whose columns must be known by name."""
+    columns = seen.records.head.get("columns")
+    if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
+        raise seen.records.lack("list of columns")
+    repeated = [name for name, count in Counter(columns).items() if count > 1]
+    if repeated:
+        raise FormatError(f"{seen.records.place}: column {listed(repeated)} appears more than once; rename one of them")
     if not any(name in columns for name in _TABLE_QUESTION):
         raise FormatError(
-            f"{shown_path(path)}: no column that holds the question, so that items have no name; expected one of "
+            f"{seen.records.place}: no column that holds the question, so that items have no name; expected one of "
             f"{listed(_TABLE_QUESTION, limit=10)}: rename the column of the data that is evaluated"
         )
-    lower = frozenset(name for name in columns if name.endswith(_TABLE_SCORE) and name.startswith(_TABLE_LOWER))
-    run = Run(model=None, lower_is_better=lower)
-    return Log(runs=(run,), samples=lambda: _table_samples(records, run, columns))
+    lower = (name for name in columns if name.endswith(_TABLE_SCORE) and name.startswith(_TABLE_LOWER))
+    return LogRun(model=None, lower_is_better=frozenset(lower))
 
 
-MLFLOW = Tool(name="mlflow", title="MLflow", recognises=_is_mlflow, open=_open_mlflow)
+def _table_row(record: LogRecord) -> Iterator[LogRecord]:
+    """A row by the names of the columns."""
+    columns = record.source.head["columns"]
+    if not isinstance(record.found, list) or len(record.found) != len(columns):
+        raise FormatError(f"{record.at}: not a row of {len(columns)} values; expected {record.source.expected}")
+    yield replace(record, found=dict(zip(columns, record.found, strict=True)))
+
+
+def _table_scores(record: LogRecord) -> dict[str, Value]:
+    """The scores of a row. A judge that failed leaves null, and says so in the column of justifications."""
+    scores = {name: value for name, value in record.row.items() if name.endswith(_TABLE_SCORE)}
+    for name, value in scores.items():
+        if value is not None and not isinstance(value, bool | int | float):
+            raise FormatError(f"{record.at}: {quoted(name)} is {quoted(str(value))}; expected a number or null")
+    return numbers(scores)
+
+
+MLFLOW = ToolReader(
+    name="mlflow",
+    title="MLflow",
+    has_samples=_is_mlflow,
+    open=RecordLog(
+        records=lambda path: Records(
+            path=path, expected="a table of MLflow", under=("data",), keep=("columns",), loose=True
+        ),
+        said=lambda _: {},
+        runs=_table_run,
+        parts=_table_row,
+        item=lambda record, _: digest(
+            [record.row[name] for name in (*_TABLE_QUESTION, *_TABLE_TARGET) if name in record.row]
+        ),
+        scores=_table_scores,
+        fields=lambda record: {
+            "row": {name: value for name, value in record.row.items() if not name.endswith(_TABLE_SCORE)}
+        },
+    ).open,
+)
 """Reads evaluation tables of MLflow 2.
 
 ``eval_results_table.json`` is the table that ``mlflow.evaluate`` logs as an artifact. A row is one question and its
 answer, with a column ``<metric>/<version>/score`` for each metric. Neither the model nor the run is named in it.
 """
-
-
-def _table_columns(records: Records) -> list[str]:
-    for _ in records.rows():
-        pass
-    columns = records.head.get("columns")
-    if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
-        raise records.lack("list of columns")
-    repeated = [name for name, count in Counter(columns).items() if count > 1]
-    if repeated:
-        raise FormatError(
-            f"{shown_path(records.path)}: column {listed(repeated)} appears more than once; rename one of them"
-        )
-    return columns
-
-
-def _table_samples(records: Records, run: Run, columns: Sequence[str]) -> Iterator[Sample]:
-    asked = [name for name in (*_TABLE_QUESTION, *_TABLE_TARGET) if name in columns]
-    for record in records.loose():
-        if not isinstance(record.found, list) or len(record.found) != len(columns):
-            raise FormatError(f"{record.at}: not a row of {len(columns)} values; expected {record.source.expected}")
-        values = dict(zip(columns, record.found, strict=True))
-        yield Sample(
-            run=run,
-            item=digest([values[name] for name in asked]),
-            # A judge that failed leaves null, and says so in the column of justifications.
-            scores={
-                name: _table_score(value, name, record.at)
-                for name, value in values.items()
-                if name.endswith(_TABLE_SCORE)
-            },
-            place=record.place,
-            fields={"row": {name: value for name, value in values.items() if not name.endswith(_TABLE_SCORE)}},
-        )
-
-
-def _table_score(value: object, name: str, where: str) -> Value:
-    if value is not None and not isinstance(value, bool | int | float):
-        raise FormatError(f"{where}: {quoted(name)} is {quoted(str(value))}; expected a number or null")
-    return number(value)

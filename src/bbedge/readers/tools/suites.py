@@ -9,9 +9,19 @@ from typing import Any
 
 from bbedge.errors import FormatError
 from bbedge.readers.json_files import JsonStream, document_beside
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Stated, Tool, Value
-from bbedge.readers.logs.fields import (
+from bbedge.readers.logs import (
+    Glimpse,
+    Log,
+    LogRecord,
+    LogRun,
+    LogSample,
+    Numbering,
+    Records,
+    StatedAggregate,
+    ToolReader,
+    Value,
     array,
+    compared_mean,
     digest,
     mapping,
     number,
@@ -19,11 +29,11 @@ from bbedge.readers.logs.fields import (
     question_digest,
     settings,
     several,
+    stated_count,
+    tallied,
     text,
     whole,
 )
-from bbedge.readers.logs.record_log import LogRecord, Numbering, Records
-from bbedge.readers.logs.stated import compared_mean, stated_count, tallied
 from bbedge.readers.opening import opened
 from bbedge.text import listed, quoted, shown_path
 
@@ -34,17 +44,6 @@ _USUAL_SPLIT = "test"
 _UNPERTURBED = "unperturbed"
 _COUNTED_INSTANCES = "num_instances"
 _MODEL_IN_NAME = re.compile(r"(?<=[:,])model(?:_deployment)?=[^,]*,?")
-
-
-def _is_helm(glimpse: Glimpse) -> Recognition:
-    """By the keys of the first row, or by the names of the files beside it."""
-    if glimpse.has("instance_id", "stats"):
-        return "samples"
-    folder = Path(glimpse.path).parent
-    if (folder / _HELM_SAMPLES).exists():
-        return "beside" if glimpse.name in _HELM_BESIDE or glimpse.name.startswith("display_") else "no"
-    # Statistics without those of the instances are refused when they are opened, so that no model is lost.
-    return "samples" if glimpse.name == _HELM_SUMMARY and (folder / _HELM_SPEC).exists() else "no"
 
 
 def _open_helm(path: str) -> Log:
@@ -70,7 +69,19 @@ def _open_helm(path: str) -> Log:
     )
 
 
-HELM = Tool(name="helm", title="HELM", recognises=_is_helm, open=_open_helm)
+HELM = ToolReader(
+    name="helm",
+    title="HELM",
+    # Statistics without those of the instances are refused when they are opened, so that no model is lost.
+    has_samples=lambda glimpse: (
+        glimpse.has("instance_id", "stats")
+        or (glimpse.name == _HELM_SUMMARY and not _is_there(glimpse, _HELM_SAMPLES) and _is_there(glimpse, _HELM_SPEC))
+    ),
+    stands_beside=lambda glimpse: (
+        _is_there(glimpse, _HELM_SAMPLES) and (glimpse.name in _HELM_BESIDE or glimpse.name.startswith("display_"))
+    ),
+    open=_open_helm,
+)
 """Reads statistics of HELM since 0.1: ``per_instance_stats.json`` with ``run_spec.json`` beside it.
 
 A trial draws the examples of the prompt again; it counts as a repetition, which is right only if that draw belongs to
@@ -79,10 +90,14 @@ without a perturbation count, and the others are left out and counted.
 """
 
 
-def _helm_run(spec: Mapping[str, Any]) -> Run:
+def _is_there(glimpse: Glimpse, name: str) -> bool:
+    return (Path(glimpse.path).parent / name).exists()
+
+
+def _helm_run(spec: Mapping[str, Any]) -> LogRun:
     adapter = mapping(spec.get("adapter_spec"))
     task = _MODEL_IN_NAME.sub("", text(spec.get("name")) or "").rstrip(":,")
-    return Run(
+    return LogRun(
         model=text(adapter.get("model")) or text(adapter.get("model_deployment")),
         task=task,
         protocol=settings(
@@ -99,18 +114,18 @@ def _helm_run(spec: Mapping[str, Any]) -> Run:
 
 
 def _helm_rows(path: str) -> Iterator[LogRecord]:
-    for record in Records(path=path, expected="a row of HELM", under=()).loose():
+    for record in Records(path=path, expected="a row of HELM", under=(), loose=True):
         if text(record.row.get("instance_id")) is None:
             raise record.lacks("instance_id")
         yield record
 
 
-def _helm_samples(path: str, run: Run, questions: Mapping[str, str]) -> Iterator[Sample]:
+def _helm_samples(path: str, run: LogRun, questions: Mapping[str, str]) -> Iterator[LogSample]:
     for record in _helm_rows(path):
         row = record.row
         name = text(row["instance_id"]) or ""
         perturbation = mapping(row.get("perturbation")).get("name")
-        yield Sample(
+        yield LogSample(
             run=run,
             item=run.item(name),
             scores=_stats(record),
@@ -173,7 +188,7 @@ def _instances(folder: Path) -> Iterator[dict[str, Any]]:
                     yield from (mapping(mapping(request).get("instance")) for request in stream.elements())
 
 
-def _helm_stated(path: str, run: Run) -> Iterator[Stated]:
+def _helm_stated(path: str, run: LogRun) -> Iterator[StatedAggregate]:
     """The means over instances and their number; statistics of perturbed instances are left alone."""
     with opened(path) as file:
         for stat in JsonStream(file, shown_path(path)).elements():
@@ -184,9 +199,9 @@ def _helm_stated(path: str, run: Run) -> Iterator[Stated]:
                 continue
             chosen = text(name.get("split")) or _UNPERTURBED
             if metric == _COUNTED_INSTANCES:
-                yield Stated(where=path, run=run, filter=chosen, count=whole(float(mean) * trials))
+                yield StatedAggregate(where=path, run=run, filter=chosen, count=whole(float(mean) * trials))
             else:
-                yield Stated(where=path, run=run, filter=chosen, metric=metric, mean=float(mean))
+                yield StatedAggregate(where=path, run=run, filter=chosen, metric=metric, mean=float(mean))
 
 
 def _stats(record: LogRecord) -> dict[str, Value]:
@@ -209,16 +224,6 @@ _REVIEWS = "reviews"
 _USABLE = (None, "success", "fallback")
 
 
-def _is_evalscope(glimpse: Glimpse) -> Recognition:
-    """By the keys of the first review; predictions and reports stand beside it."""
-    if glimpse.has("index", "sample_score") or glimpse.has("choices", "review_id", "reviewed"):
-        return "samples"
-    folders = Path(glimpse.path).parts[:-1]
-    if "predictions" in folders and glimpse.has("index", "model_output"):
-        return "beside"
-    return "beside" if glimpse.has("dataset_name", "model_name", "metrics") else "no"
-
-
 def _open_evalscope(path: str) -> Log:
     """Open reviews and the report; the reviews are read once to number the repetitions of a question."""
     place = shown_path(path)
@@ -232,7 +237,7 @@ def _open_evalscope(path: str) -> Log:
     for record in records:
         order.add(*_review_identity(record))
         mains.add(text(mapping(mapping(record.row.get("sample_score")).get("score")).get("main_score_name")))
-    run = Run(
+    run = LogRun(
         model=text(report.get("model_name")) or (folder.name if of_reviews else None),
         task=task,
         lower_is_better=frozenset(
@@ -243,7 +248,7 @@ def _open_evalscope(path: str) -> Log:
         fields={"report": {"dataset_name": report["dataset_name"]}} if "dataset_name" in report else {},
     )
 
-    def samples() -> Iterator[Sample]:
+    def samples() -> Iterator[LogSample]:
         return _review_samples(records, run, order)
 
     return Log(
@@ -260,7 +265,17 @@ def _open_evalscope(path: str) -> Log:
     )
 
 
-EVALSCOPE = Tool(name="evalscope", title="EvalScope", recognises=_is_evalscope, open=_open_evalscope)
+EVALSCOPE = ToolReader(
+    name="evalscope",
+    title="EvalScope",
+    has_samples=lambda glimpse: glimpse.has("index", "sample_score") or glimpse.has("choices", "review_id", "reviewed"),
+    # Predictions and reports.
+    stands_beside=lambda glimpse: (
+        ("predictions" in Path(glimpse.path).parts[:-1] and glimpse.has("index", "model_output"))
+        or glimpse.has("dataset_name", "model_name", "metrics")
+    ),
+    open=_open_evalscope,
+)
 """Reads reviews of EvalScope 1, and those of 0 that have one result for each answer.
 
 ``reviews/<model>/<dataset>_<subset>.jsonl`` has ``reports/<model>/<dataset>.json`` beside ``reviews``. Only the folder
@@ -288,7 +303,7 @@ def _review_identity(record: LogRecord) -> tuple[str, int]:
     return item, number_of if isinstance(number_of, int) else 0
 
 
-def _review_samples(records: Records, run: Run, order: Numbering) -> Iterator[Sample]:
+def _review_samples(records: Records, run: LogRun, order: Numbering) -> Iterator[LogSample]:
     for record in records:
         row = record.row
         item, index = _review_identity(record)
@@ -297,7 +312,7 @@ def _review_samples(records: Records, run: Run, order: Numbering) -> Iterator[Sa
         status = text(score.get("status"))
         failed = status not in _USABLE
         target = row.get("target")
-        yield Sample(
+        yield LogSample(
             run=run,
             item=f"{run.task}/{item}",
             scores=numbers(mapping(score.get("value"))) if scored else _old_scores(row),
@@ -330,7 +345,7 @@ def _review_question(row: Mapping[str, Any]) -> object:
 
 
 def _compared_reviews(
-    samples: Iterator[Sample], stated: Sequence[tuple[str, object, int | None]], place: str
+    samples: Iterator[LogSample], stated: Sequence[tuple[str, object, int | None]], place: str
 ) -> Iterator[str]:
     """Compare with the report, which has a mean and a count for every metric and subset."""
     tallies = tallied(samples, *(metric for metric, _, _ in stated))

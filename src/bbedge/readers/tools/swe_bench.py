@@ -19,9 +19,15 @@ from typing import Any
 from bbedge.errors import FormatError
 from bbedge.readers.choices import ErrorKind
 from bbedge.readers.json_files import document, objects
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Tool
-from bbedge.readers.logs.fields import mapping
-from bbedge.readers.logs.record_log import holds_no_score
+from bbedge.readers.logs import (
+    Glimpse,
+    Log,
+    LogRun,
+    LogSample,
+    ToolReader,
+    holds_no_score,
+    mapping,
+)
 from bbedge.readers.opening import naming_errors
 from bbedge.text import listed, shown_path
 
@@ -53,20 +59,11 @@ _INSTANCE = re.compile(r"[\w.-]+__[\w.-]+-\d+")
 _REPOSITORY = re.compile(r"-\d+$")
 
 
-def _is_swe_bench(glimpse: Glimpse) -> Recognition:
-    """By the names of the lists; what else is in the folder of a system stands beside."""
-    if _has_lists(glimpse) or glimpse.has("resolved_ids", "unresolved_ids", "submitted_ids"):
-        return "samples"
-    if glimpse.name == _DETAILS and "resolved" in mapping(next(iter(glimpse.first.values()), None)):
-        return "samples"
-    return "beside" if _is_beside(glimpse) else "no"
-
-
 def _open_swe_bench(path: str) -> Log:
     """Open the lists of one system."""
     system = _system(path)
     content = document(path)
-    run = Run(
+    run = LogRun(
         model=None if system is None else system.name,
         identity="" if system is None else f"{system.parent.name}/{system.name}",
         fields={} if system is None else {"metadata": _metadata(system)},
@@ -85,10 +82,6 @@ def _open_swe_bench(path: str) -> Log:
         beside=(*attempted.beside, *((str(summary),) if compared else ())),
         notes=(*attempted.notes, *notes),
     )
-
-
-SWE_BENCH = Tool(name="swe-bench", title="SWE-bench", recognises=_is_swe_bench, open=_open_swe_bench)
-"""Reads results of SWE-bench."""
 
 
 def _system(path: str) -> Path | None:
@@ -241,7 +234,7 @@ def _instances_in(folder: Path) -> frozenset[str]:
     return frozenset(match[0] for match in map(_INSTANCE.match, names) if match)
 
 
-def _samples(run: Run, lists: Mapping[str, list[str]], attempted: frozenset[str]) -> Iterator[Sample]:
+def _samples(run: LogRun, lists: Mapping[str, list[str]], attempted: frozenset[str]) -> Iterator[LogSample]:
     resolved = _resolved(lists)
     broken = {instance: why for name, why in _BROKEN.items() for instance in lists.get(name, ())}
     if "unresolved_ids" in lists:
@@ -252,7 +245,7 @@ def _samples(run: Run, lists: Mapping[str, list[str]], attempted: frozenset[str]
         broken |= dict.fromkeys(untested, _BROKEN["no_logs"])
     for place, instance in enumerate(sorted(attempted), start=1):
         error, kind = broken.get(instance, (None, None))
-        yield Sample(
+        yield LogSample(
             run=run,
             item=instance,
             scores={} if error is not None else {"resolved": instance in resolved},
@@ -263,15 +256,30 @@ def _samples(run: Run, lists: Mapping[str, list[str]], attempted: frozenset[str]
         )
 
 
-def _of_details(path: str, run: Run, content: Mapping[str, Any]) -> Iterator[Sample]:
+def _of_details(path: str, run: LogRun, content: Mapping[str, Any]) -> Iterator[LogSample]:
     for place, (instance, details) in enumerate(sorted(content.items()), start=1):
         resolved = mapping(details).get("resolved")
         if not isinstance(resolved, bool):
             raise FormatError(
                 f"{shown_path(path)}: sample {place}: no result for {listed([instance])}; expected resolved"
             )
-        yield Sample(run=run, item=instance, scores={"resolved": resolved}, place=place, fields=_fields(instance))
+        yield LogSample(run=run, item=instance, scores={"resolved": resolved}, place=place, fields=_fields(instance))
 
 
 def _fields(instance: str) -> dict[str, Any]:
     return {"instance": {"repository": _REPOSITORY.sub("", instance)}}
+
+
+SWE_BENCH = ToolReader(
+    name="swe-bench",
+    title="SWE-bench",
+    # By the names of the lists.
+    has_samples=lambda glimpse: (
+        _has_lists(glimpse)
+        or glimpse.has("resolved_ids", "unresolved_ids", "submitted_ids")
+        or (glimpse.name == _DETAILS and "resolved" in mapping(next(iter(glimpse.first.values()), None)))
+    ),
+    stands_beside=_is_beside,
+    open=_open_swe_bench,
+)
+"""Reads results of SWE-bench."""

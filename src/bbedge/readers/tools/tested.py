@@ -10,10 +10,25 @@ from typing import Any
 
 from bbedge.errors import FormatError
 from bbedge.readers.json_files import json_stream
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Tool, Value
-from bbedge.readers.logs.fields import array, digest, mapping, number, settings, text
-from bbedge.readers.logs.record_log import LogRecord, Records
-from bbedge.readers.logs.stated import compared_mean, tallied
+from bbedge.readers.logs import (
+    Glimpse,
+    Log,
+    LogRecord,
+    LogRun,
+    LogSample,
+    Records,
+    ToolReader,
+    Value,
+    array,
+    at,
+    compared_mean,
+    digest,
+    mapping,
+    number,
+    settings,
+    tallied,
+    text,
+)
 from bbedge.text import quoted, shown_path
 
 _CASES = ("testCases", "conversationalTestCases")
@@ -26,12 +41,9 @@ _DOUBTFUL = frozenset(["Bias", "Hallucination", "Toxicity"])
 _CLOSE = 1e-9
 
 
-def _is_deepeval(glimpse: Glimpse) -> Recognition:
-    """By the list of test cases, with what their metrics are called; an upload leaves only a link."""
-    if glimpse.has("testRunLink") and not glimpse.has("testRunData"):
-        return "beside"
-    cases = glimpse.has("testCases") or (glimpse.has("testRunData") and b'"testCases"' in glimpse.head)
-    return "samples" if cases and any(f'"{key}"'.encode() in glimpse.head for key in _METRICS) else "no"
+def _is_link(glimpse: Glimpse) -> bool:
+    """What an upload leaves."""
+    return glimpse.has("testRunLink") and not glimpse.has("testRunData")
 
 
 def _open_deepeval(path: str) -> Log:
@@ -45,10 +57,10 @@ def _open_deepeval(path: str) -> Log:
     seen.compare(cases.head.get("metricsScores"), path)
     run = _case_run(cases.head, seen)
 
-    def samples() -> Iterator[Sample]:
+    def samples() -> Iterator[LogSample]:
         for record in cases:
             metadata = mapping(record.row.get("metadata")) or mapping(record.row.get("additionalMetadata"))
-            yield Sample(
+            yield LogSample(
                 run=run,
                 item=_case_item(record),
                 # A metric with an error has no score, and the others of the test case have theirs.
@@ -60,7 +72,18 @@ def _open_deepeval(path: str) -> Log:
     return Log(runs=(run,), samples=samples)
 
 
-DEEPEVAL = Tool(name="deepeval", title="DeepEval", recognises=_is_deepeval, open=_open_deepeval)
+DEEPEVAL = ToolReader(
+    name="deepeval",
+    title="DeepEval",
+    # By the list of test cases, with what their metrics are called.
+    has_samples=lambda glimpse: (
+        (glimpse.has("testCases") or (glimpse.has("testRunData") and b'"testCases"' in glimpse.head))
+        and any(f'"{key}"'.encode() in glimpse.head for key in _METRICS)
+        and not _is_link(glimpse)
+    ),
+    stands_beside=_is_link,
+    open=_open_deepeval,
+)
 """Reads test runs of DeepEval: ``.deepeval/.latest_test_run.json``, or files of ``DEEPEVAL_RESULTS_FOLDER``.
 
 The file names its model only if the run logged it as the hyperparameter ``model``. Whether more is better for a metric
@@ -68,11 +91,11 @@ follows from its threshold: versions before 4 call a low bias a success.
 """
 
 
-def _case_run(header: Mapping[str, Any], seen: _SeenCases) -> Run:
+def _case_run(header: Mapping[str, Any], seen: _SeenCases) -> LogRun:
     # Before version 1 they were called configurations.
     used = mapping(header.get("hyperparameters")) or mapping(header.get("configurations"))
     lower = seen.lower_is_better()
-    return Run(
+    return LogRun(
         model=text(used.get("model")) or None,
         identity=digest(header["runDuration"], sorted(seen.cases)) if header.get("runDuration") else "",
         protocol=settings({"metrics for which less is better": ", ".join(sorted(lower)) or None}),
@@ -169,14 +192,13 @@ _NAME = re.compile(
 _STATUSES = ("pass", "fail", "timeout")
 
 
-def _is_evalplus(glimpse: Glimpse) -> Recognition:
-    """By the results of tasks, of this form or of the one before; the solutions stand beside them."""
-    if glimpse.has("task_id", "solution"):
-        results = Path(glimpse.path).with_name(f"{Path(glimpse.path).stem}_eval_results.json")
-        return "beside" if results.is_file() else "no"
-    if not glimpse.has("eval") or glimpse.has("version", "status"):
-        return "no"
-    return "samples" if b'"base_status"' in glimpse.head or _is_old_evalplus(glimpse.first.get("eval")) else "no"
+def _has_results(glimpse: Glimpse) -> bool:
+    """Whether a file is the results of tasks, of this form or of the one before."""
+    if glimpse.has("task_id", "solution") or not glimpse.has("eval") or glimpse.has("version", "status"):
+        return False
+    first = next(iter(mapping(glimpse.first.get("eval")).values()), None)
+    old = isinstance(at(first, "base"), list) and "nfiles" in mapping(first)
+    return b'"base_status"' in glimpse.head or old
 
 
 def _open_evalplus(path: str) -> Log:
@@ -186,7 +208,7 @@ def _open_evalplus(path: str) -> Log:
     benchmark = next(filter(None, (task.rpartition("/")[0] for task in counts)), "")
     most = max(counts.values(), default=0)
     named = _NAME.fullmatch(PurePath(path).name)
-    run = Run(
+    run = LogRun(
         model=named["model"].replace("--", "/") if named else None,
         task=benchmark,
         when=text(head.get("date")) or "",
@@ -203,18 +225,23 @@ def _open_evalplus(path: str) -> Log:
     )
 
 
-EVALPLUS = Tool(name="evalplus", title="EvalPlus", recognises=_is_evalplus, open=_open_evalplus)
+EVALPLUS = ToolReader(
+    name="evalplus",
+    title="EvalPlus",
+    has_samples=_has_results,
+    # The solutions that were tested.
+    stands_beside=lambda glimpse: (
+        glimpse.has("task_id", "solution")
+        and Path(glimpse.path).with_name(f"{Path(glimpse.path).stem}_eval_results.json").is_file()
+    ),
+    open=_open_evalplus,
+)
 """Reads results of EvalPlus 0.2 and 0.3: ``*_eval_results.json`` with the solutions of every task.
 
 Each solution has the status of two sets of tests, and counts for ``plus`` if it passes both, as EvalPlus counts it. The
 solutions of a task are repetitions in the order of their generation, which is right only if they were drawn
 independently, as EvalPlus does with a temperature above 0.
 """
-
-
-def _is_old_evalplus(results: object) -> bool:
-    first = next(iter(mapping(results).values()), None)
-    return isinstance(first, dict) and isinstance(first.get("base"), list) and "nfiles" in first
 
 
 def _solved_tasks(path: str, head: dict[str, Any]) -> Iterator[tuple[str, list[Any]]]:
@@ -245,7 +272,7 @@ def _plain_status(status: object) -> object:
     return status[0] if isinstance(status, list) and status else status
 
 
-def _compared_solutions(path: str, run: Run, stated: Mapping[str, Any]) -> Iterator[str]:
+def _compared_solutions(path: str, run: LogRun, stated: Mapping[str, Any]) -> Iterator[str]:
     """Compare with pass@1, which is the mean over all solutions if every task has as many."""
     for metric, tally in tallied(
         _solution_samples(path, run), *(name for name in ("base", "plus") if name in stated)
@@ -254,13 +281,13 @@ def _compared_solutions(path: str, run: Run, stated: Mapping[str, Any]) -> Itera
         yield from compared_mean(tally.mean, mean, place=shown_path(path), what=f"of {metric}")
 
 
-def _solution_samples(path: str, run: Run) -> Iterator[Sample]:
+def _solution_samples(path: str, run: LogRun) -> Iterator[LogSample]:
     place = 0
     for task, solutions in _solved_tasks(path, {}):
         for index, solution in enumerate(solutions, start=1):
             place += 1
             where = f"{shown_path(path)}: sample {place}"
-            yield Sample(
+            yield LogSample(
                 run=run,
                 item=_solution_item(task, run.task, where),
                 scores=_solution_scores(mapping(solution), where),

@@ -1,57 +1,97 @@
-"""Several trials of each task: conversations of tau-bench and tau2-bench, rollouts of verifiers."""
+"""Several trials of each task: specs of conversations of tau-bench and tau2-bench, and of rollouts of verifiers."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import Any
 
 from bbedge.errors import FormatError
-from bbedge.readers.json_files import document_beside, parts_under
-from bbedge.readers.logs.contract import Glimpse, Log, Recognition, Run, Sample, Tool
-from bbedge.readers.logs.fields import digest, error_text, kind_of_error, mapping, number, numbers, settings, text
-from bbedge.readers.logs.record_log import LogRecord, Numbering, Records
-from bbedge.readers.logs.stated import check_count, compared_mean, stated_count, tallied, without_empty
+from bbedge.readers.json_files import parts_under
+from bbedge.readers.logs import (
+    Failed,
+    Glimpse,
+    LogRecord,
+    LogRun,
+    LogSample,
+    RecordLog,
+    Records,
+    Row,
+    SeenLog,
+    ToolReader,
+    Value,
+    at,
+    check_count,
+    compared_mean,
+    digest,
+    failed_with,
+    mapping,
+    number,
+    numbers,
+    settings,
+    stated_count,
+    tallied,
+    text,
+    without_empty,
+)
 from bbedge.text import quoted, shown_path
 
 _TAU_NAME = re.compile(
     r"(?P<strategy>tool-calling|act|react|few-shot)-(?P<model>.+)-(?P<temperature>\d+(?:\.\d+)?)"
     r"_range_(?P<range>-?\d+--?\d+)_user-(?P<user>.+)-(?P<user_strategy>[a-z]+)_\d{10}\.json(?:\.gz)?"
 )
-_USUAL_STRATEGY = "tool-calling"
 _TAU_KEYS = ("task_id", "reward", "info", "traj")
 _DOMAINS = ("airline", "retail")
 
 
-def _is_tau_bench(glimpse: Glimpse) -> Recognition:
-    """By the keys of the first record of an array."""
+def _is_tau_bench(glimpse: Glimpse) -> bool:
+    """By the keys of the first record of an array, whose conversation may be too long for what shows of the file."""
     if not glimpse.head.lstrip().startswith(b"["):
-        return "no"
-    # A conversation may be too long for what shows of the file, and then the keys after it are not known.
-    cut = any(key in glimpse.first for key in _TAU_KEYS) and all(
-        f'"{key}"'.encode() in glimpse.head for key in _TAU_KEYS
-    )
-    return "samples" if glimpse.has(*_TAU_KEYS) or cut else "no"
+        return False
+    begun = any(glimpse.has(key) for key in _TAU_KEYS)
+    return glimpse.has(*_TAU_KEYS) or (begun and all(f'"{key}"'.encode() in glimpse.head for key in _TAU_KEYS))
 
 
-def _open_tau_bench(path: str) -> Log:
-    """Open results; what describes the run is in the name of the file."""
-    records = Records(path=path, expected="a record of tau-bench", under=())
-    named = _TAU_NAME.fullmatch(PurePath(path).name)
+def _tau_run(seen: SeenLog) -> LogRun:
+    """What the names of the file and of its folder say."""
+    file = PurePath(seen.records.path)
+    named = _TAU_NAME.fullmatch(file.name)
     said: Mapping[str, str] = named.groupdict() if named else {}
     model = said.get("model")
-    run = Run(
-        model=f"{said['strategy']} | {model}" if model and said["strategy"] != _USUAL_STRATEGY else model,
-        task=_domain(path),
+    words = (re.split(r"[^a-z]+", name.lower()) for name in (file.name, file.parent.name))
+    domains = ([each for each in _DOMAINS if each in of_name] for of_name in words)
+    return LogRun(
+        model=f"{said['strategy']} | {model}" if model and said["strategy"] != "tool-calling" else model,
+        task=next((found[0] for found in domains if len(found) == 1), ""),
         protocol=settings({"user simulator": said.get("user"), "user strategy": said.get("user_strategy")}),
         sampling=settings({"temperature": said.get("temperature")}),
     )
-    return Log(runs=(run,), samples=lambda: (_tau_sample(each, run) for each in records.loose()), usual_metric="reward")
 
 
-TAU_BENCH = Tool(name="tau-bench", title="tau-bench", recognises=_is_tau_bench, open=_open_tau_bench)
+def _tau_task(record: LogRecord) -> dict[str, Any]:
+    return mapping(at(record.row, "info", "task"))
+
+
+TAU_BENCH = ToolReader(
+    name="tau-bench",
+    title="tau-bench",
+    has_samples=_is_tau_bench,
+    open=RecordLog(
+        records=lambda path: Records(path=path, expected="a record of tau-bench", under=(), loose=True),
+        runs=_tau_run,
+        item=lambda record, run: run.item(record.item("task_id", "reward", what="task_id and reward")),
+        scores=lambda record: {"reward": number(record.row["reward"])},
+        repeat=lambda record: text(record.row.get("trial")),
+        # A task that raised an exception is written with a reward of 0.
+        failed=lambda row: failed_with(at(row, "info", "error")),
+        fields=lambda record: (
+            {"task": {"user_id": _tau_task(record)["user_id"]}} if "user_id" in _tau_task(record) else {}
+        ),
+        content=lambda record: digest(_tau_task(record)) if _tau_task(record) else None,
+        usual_metric="reward",
+    ).open,
+)
 """Reads results of tau-bench, a JSON array with one record per task and trial.
 
 The records name neither the model nor the domain. Both are read from the name that tau-bench gives the file; the
@@ -59,86 +99,101 @@ domain also from a file name or folder that has it as a word.
 """
 
 
-def _domain(path: str) -> str:
-    """The domain that is a word of the file name, or of the folder's; empty if none or several are."""
-    file = PurePath(path)
-    for name in (file.name, file.parent.name):
-        found = [domain for domain in _DOMAINS if domain in re.split(r"[^a-z]+", name.lower())]
-        if len(found) == 1:
-            return found[0]
-    return ""
-
-
-def _tau_sample(record: LogRecord, run: Run) -> Sample:
-    row = record.row
-    name = text(row.get("task_id"))
-    if not name or "reward" not in row:
-        raise record.lacks("task_id and reward")
-    info = mapping(row.get("info"))
-    task = mapping(info.get("task"))
-    # A task that raised an exception is written with a reward of 0.
-    error = error_text(info.get("error"))
-    return Sample(
-        run=run,
-        item=run.item(name),
-        scores={"reward": number(row["reward"])},
-        place=record.place,
-        repeat=text(row.get("trial")),
-        error=error,
-        failure=kind_of_error(error),
-        fields={"task": {"user_id": task["user_id"]}} if "user_id" in task else {},
-        content=digest(task) if task else None,
-    )
-
-
 _NOT_THE_AGENT = frozenset(["infrastructure_error", "unexpected_error", "timeout", "user_error"])
-_USUAL_AGENT = "llm_agent"
 _OF_TASK = ("user_scenario", "initial_state", "evaluation_criteria")
 
 
-def _is_tau2_bench(glimpse: Glimpse) -> Recognition:
+def _is_tau2_bench(glimpse: Glimpse) -> bool:
     """By the description of the agent, or by the keys of a simulation."""
     info = mapping(glimpse.first.get("info"))
-    listed = glimpse.has("tasks") or glimpse.has("simulations") or glimpse.has("simulation_index")
-    if listed and "agent_info" in info and "environment_info" in info:
-        return "samples"
-    if glimpse.has("simulations") and not info and b'"termination_reason"' in glimpse.head:
-        return "samples"
-    is_simulation = glimpse.has("id", "task_id", "termination_reason")
-    of_index = Path(glimpse.path).parent.name == "simulations"
-    return "beside" if is_simulation and of_index else "no"
+    if "agent_info" in info and "environment_info" in info:
+        return any(glimpse.has(key) for key in ("tasks", "simulations", "simulation_index"))
+    return glimpse.has("simulations") and not info and b'"termination_reason"' in glimpse.head
 
 
-def _open_tau2_bench(path: str) -> Log:
-    """Open results; they are read for what describes the run, which may come last."""
+def _simulations(path: str) -> Records:
+    """The simulations; what describes the run may come last, and so may the tasks."""
     head: dict[str, Any] = {}
     contents: dict[str, str] = {}
     # Where simulations are in files of their own, the results have an index of them.
     counts = {"simulations": 0, "simulation_index": 0}
     for key, row in parts_under(path, "tasks", *counts, keep=("info", "timestamp"), head=head):
         if key == "tasks":
-            content = digest(without_empty({each: mapping(row).get(each) for each in _OF_TASK}))
-            contents[text(mapping(row).get("id")) or ""] = content
+            content = digest(without_empty({each: at(row, each) for each in _OF_TASK}))
+            contents[text(at(row, "id")) or ""] = content
         else:
             counts[key] += 1
     under = "simulations" if counts["simulations"] else "simulation_index"
-    info = mapping(head.get("info"))
-    if not info:
+    if not mapping(head.get("info")):
         raise FormatError(f"{shown_path(path)}: no info about the run; expected results of tau2-bench")
-    trials = stated_count(info.get("num_trials"))
+    trials = stated_count(at(head, "info", "num_trials"))
     if trials is not None and contents:
-        check_count(
-            counts[under],
-            trials * len(contents),
-            place=shown_path(path),
-            what=f"simulations of {len(contents):,} tasks and {trials:,} trials",
-        )
-    run = _tau_run(info, text(head.get("timestamp")) or "", path, several=trials != 1)
-    simulations = Records(path=path, expected="a simulation of tau2-bench", under=(under,))
-    return Log(runs=(run,), samples=lambda: _simulated(simulations, run, contents), usual_metric="reward")
+        what = f"simulations of {len(contents):,} tasks and {trials:,} trials"
+        check_count(counts[under], trials * len(contents), place=shown_path(path), what=what)
+    head["contents"] = contents
+    return Records(path=path, expected="a simulation of tau2-bench", under=(under,), loose=True, head=head)
 
 
-TAU2_BENCH = Tool(name="tau2-bench", title="tau2-bench", recognises=_is_tau2_bench, open=_open_tau2_bench)
+def _tau2_run(seen: SeenLog) -> LogRun:
+    info, when = seen.records.head["info"], text(seen.records.head.get("timestamp")) or ""
+    kind = text(at(info, "agent_info", "implementation"))
+    model = text(at(info, "agent_info", "llm")) or text(at(info, "audio_native_config", "model"))
+    if not model and not kind:
+        raise FormatError(f"{seen.records.place}: the info names no agent; expected results of tau2-bench")
+    usual = model if kind in (None, "llm_agent") else f"{kind} | {model}"
+    named = usual if model else kind
+    domain = text(at(info, "environment_info", "domain_name")) or ""
+    return LogRun(
+        model=named,
+        task=domain,
+        identity=f"{named} {domain} {when}" if when else "",
+        when=when,
+        # Trials of one file have seeds of their own, drawn from this one.
+        seed=text(info.get("seed")) if stated_count(info.get("num_trials")) == 1 else None,
+        protocol=settings(
+            {
+                "tau2 version": info.get("git_commit"),
+                "user simulator": at(info, "user_info", "llm"),
+                "user implementation": at(info, "user_info", "implementation"),
+                "most steps": info.get("max_steps"),
+                "most errors": info.get("max_errors"),
+                "retrieval": info.get("retrieval_config"),
+                "speech complexity": info.get("speech_complexity"),
+            }
+        ),
+        sampling=settings({"model arguments": at(info, "agent_info", "llm_args")}),
+        fields={"info": info},
+    )
+
+
+def _tau2_failed(row: Row) -> Failed:
+    reason = text(row.get("termination_reason"))
+    ended = reason in _NOT_THE_AGENT
+    return (f"the simulation ended with {quoted(reason or '')}", "infrastructure") if ended else (None, None)
+
+
+TAU2_BENCH = ToolReader(
+    name="tau2-bench",
+    title="tau2-bench",
+    has_samples=_is_tau2_bench,
+    stands_beside=lambda glimpse: (
+        glimpse.has("id", "task_id", "termination_reason") and Path(glimpse.path).parent.name == "simulations"
+    ),
+    open=RecordLog(
+        records=_simulations,
+        runs=_tau2_run,
+        item=lambda record, run: run.item(record.item("task_id", what="task_id")),
+        scores=lambda record: {
+            "reward": number(
+                at(record.row, "reward_info", "reward") if "reward_info" in record.row else record.row.get("reward")
+            )
+        },
+        repeat=lambda record: text(record.row.get("trial")),
+        failed=_tau2_failed,
+        content=lambda record: record.source.head["contents"].get(text(record.row.get("task_id"))),
+        usual_metric="reward",
+    ).open,
+)
 """Reads ``results.json`` of tau2-bench: ``info``, ``tasks`` and ``simulations``, or an index of these in files.
 
 tau2 scores every conversation that ended early as 0. What the agent did is kept as such a 0: too many steps, too
@@ -147,107 +202,18 @@ error, a timeout, a failure of the simulated user.
 """
 
 
-def _tau_run(info: Mapping[str, Any], when: str, path: str, *, several: bool) -> Run:
-    agent, user = mapping(info.get("agent_info")), mapping(info.get("user_info"))
-    kind = text(agent.get("implementation"))
-    model = text(agent.get("llm")) or text(mapping(info.get("audio_native_config")).get("model"))
-    if not model and not kind:
-        raise FormatError(f"{shown_path(path)}: the info names no agent; expected results of tau2-bench")
-    named = kind if not model else model if kind in (None, _USUAL_AGENT) else f"{kind} | {model}"
-    domain = text(mapping(info.get("environment_info")).get("domain_name")) or ""
-    return Run(
-        model=named,
-        task=domain,
-        identity=f"{named} {domain} {when}" if when else "",
-        when=when,
-        # Trials of one file have seeds of their own, drawn from this one.
-        seed=None if several else text(info.get("seed")),
-        protocol=settings(
-            {
-                "tau2 version": info.get("git_commit"),
-                "user simulator": user.get("llm"),
-                "user implementation": user.get("implementation"),
-                "most steps": info.get("max_steps"),
-                "most errors": info.get("max_errors"),
-                "retrieval": info.get("retrieval_config"),
-                "speech complexity": info.get("speech_complexity"),
-            }
-        ),
-        sampling=settings({"model arguments": agent.get("llm_args")}),
-        fields={"info": info},
-    )
-
-
-def _simulated(simulations: Records, run: Run, contents: Mapping[str, str]) -> Iterator[Sample]:
-    for record in simulations.loose():
-        row = record.row
-        name = text(row.get("task_id"))
-        if not name:
-            raise record.lacks("task_id")
-        reason = text(row.get("termination_reason"))
-        error = f"the simulation ended with {quoted(reason)}" if reason in _NOT_THE_AGENT and reason else None
-        reward = mapping(row["reward_info"]).get("reward") if "reward_info" in row else row.get("reward")
-        yield Sample(
-            run=run,
-            item=run.item(name),
-            scores={"reward": number(reward)},
-            place=record.place,
-            repeat=text(row.get("trial")),
-            error=error,
-            failure=None if error is None else "infrastructure",
-            content=contents.get(name),
-        )
-
-
 _METADATA = "metadata.json"
-# The start of a rollout, and a hash of its text.
-_RolloutOrder = tuple[float, str]
 
 
-def _is_verifiers(glimpse: Glimpse) -> Recognition:
-    """By the keys of the first rollout, or of the metadata."""
+def _is_verifiers(glimpse: Glimpse) -> bool:
+    """By the keys of the first rollout; what later versions write is refused by name when it is opened."""
     if glimpse.has("env", "task", "traces") or glimpse.has("task", "nodes", "rewards"):
-        # Of later versions: refused by name when it is opened.
-        return "samples"
-    if glimpse.has("prompt", "completion", "reward"):
-        # The first versions call the example id, as other tables do too.
-        beside = Path(glimpse.path).parent / _METADATA
-        described = glimpse.has("id") and beside.is_file() and _is_metadata(Glimpse.of(str(beside)))
-        return "samples" if glimpse.has("example_id") or described else "no"
-    return "beside" if _is_metadata(glimpse) else "no"
-
-
-def _open_verifiers(path: str) -> Log:
-    """Open rollouts and the metadata; the rollouts are read once to number those of an example."""
-    place = shown_path(path)
-    said, beside = document_beside(Path(path).parent / _METADATA)
-    run, metrics = _rollout_run(said), _old_metrics(said)
-    records = Records(path=path, expected="a rollout of verifiers")
-    rollouts = Numbering()
-    for record in records:
-        rollouts.add(_example(record), _rollout_order(record.row))
-    _check_counts(dict(rollouts.groups()), said, place)
-
-    def samples() -> Iterator[Sample]:
-        return _rollout_samples(records, run, rollouts, metrics)
-
-    missing = f"{place} has no {_METADATA} beside it, which would name the model and the environment."
-    return Log(
-        runs=(run,),
-        samples=samples,
-        counts="line",
-        usual_metric="reward",
-        beside=beside,
-        notes=(*(() if beside else (missing,)), *_compared_rollouts(samples(), said, place)),
+        return True
+    # The first versions call the example id, as other tables do too.
+    beside = Path(glimpse.path).parent / _METADATA
+    return glimpse.has("prompt", "completion", "reward") and (
+        glimpse.has("example_id") or (glimpse.has("id") and beside.is_file() and _is_metadata(Glimpse.of(str(beside))))
     )
-
-
-VERIFIERS = Tool(name="verifiers", title="verifiers", recognises=_is_verifiers, open=_open_verifiers)
-"""Reads results of verifiers 0.1, as prime-rl writes them too: ``results.jsonl`` with ``metadata.json`` beside it.
-
-A row is a rollout. Rollouts have no number: those of one example are repetitions in the order of their start, and where
-the log gives no times in the order of a hash of what the model wrote, which no order of rows can change.
-"""
 
 
 def _is_metadata(glimpse: Glimpse) -> bool:
@@ -258,17 +224,26 @@ def _environment(said: Mapping[str, Any]) -> str:
     return text(said.get("env_id")) or text(said.get("env")) or ""
 
 
-def _old_metrics(said: Mapping[str, Any]) -> tuple[str, ...]:
-    """The metrics that older versions write beside the reward, by the means that the metadata state."""
-    stated = {key.removeprefix("avg_"): mean for key, mean in said.items() if key.startswith("avg_")}
-    return tuple(
-        name for name, mean in {**stated, **mapping(said.get("avg_metrics"))}.items() if number(mean) is not None
-    )
+def _example(record: LogRecord) -> str:
+    if "traces" in record.row or "nodes" in record.row:
+        raise FormatError(
+            f"{record.at}: a trace or an episode of a later version of verifiers, which has several rewards with "
+            "weights; write a table with a row for each score, or leave the file out"
+        )
+    key = "example_id" if "example_id" in record.row else "id"
+    return record.item(key, "reward", what="example_id and reward in this row")
 
 
-def _rollout_run(said: Mapping[str, Any]) -> Run:
+def _rollout_order(record: LogRecord) -> tuple[float, str, int]:
+    """The start of a rollout and a hash of its text; those with the same are in the order of the file."""
+    start = number(at(record.row, "timing", "start_time"))
+    return float(start or 0.0), digest(record.row.get("completion")), record.place
+
+
+def _rollout_run(seen: SeenLog) -> LogRun:
+    said = seen.records.said
     model, environment, date = text(said.get("model")), _environment(said), text(said.get("date"))
-    return Run(
+    return LogRun(
         model=model,
         task=environment,
         identity=f"{model} {environment} {date}" if date else "",
@@ -281,66 +256,62 @@ def _rollout_run(said: Mapping[str, Any]) -> Run:
     )
 
 
-def _example(record: LogRecord) -> str:
-    row = record.row
-    if "traces" in row or "nodes" in row:
-        raise FormatError(
-            f"{record.at}: a trace or an episode of a later version of verifiers, which has several rewards with "
-            "weights; write a table with a row for each score, or leave the file out"
-        )
-    name = text(row.get("example_id", row.get("id")))
-    if not name or "reward" not in row:
-        raise record.lacks("example_id and reward in this row")
-    return name
-
-
-def _rollout_order(row: Mapping[str, Any]) -> _RolloutOrder:
-    start = number(mapping(row.get("timing")).get("start_time"))
-    return float(start or 0.0), digest(row.get("completion"))
-
-
-def _check_counts(rollouts: Mapping[str, int], said: Mapping[str, Any], place: str) -> None:
-    """Compare the rollouts with the numbers in the metadata; a rollout too many may be one that is there twice."""
-    check_count(len(rollouts), said.get("num_examples"), place=place, what="examples")
-    for name, count in rollouts.items():
-        check_count(count, said.get("rollouts_per_example"), place=place, what=f"rollouts of example {quoted(name)}")
-
-
-def _rollout_samples(records: Records, run: Run, rollouts: Numbering, metrics: Sequence[str]) -> Iterator[Sample]:
-    # Rollouts with the same text at the same time take the numbers after each other.
-    taken: Counter[tuple[str, _RolloutOrder]] = Counter()
-    for record in records:
-        row, name = record.row, _example(record)
-        order = _rollout_order(row)
-        found = mapping(row.get("metrics")) or {metric: row[metric] for metric in metrics if metric in row}
-        failed = mapping(row.get("error"))
-        said = text(failed.get("error_chain_repr")) or text(failed.get("error")) or "error"
-        error = error_text(row.get("error"), said)
-        yield Sample(
-            run=run,
-            item=run.item(name),
-            scores={"reward": number(row["reward"]), **numbers(found)},
-            place=record.place,
-            repeat=str(rollouts.number(name, order) + taken[name, order]),
-            error=error,
-            failure=kind_of_error(error),
-            fields={"info": mapping(row.get("info"))},
-            content=digest(row.get("answer") or _asked_by_user(row.get("prompt"))),
-            prompt=digest(row.get("prompt")),
-        )
-        taken[name, order] += 1
+def _rollout_scores(record: LogRecord) -> dict[str, Value]:
+    """The reward and the metrics, which older versions write beside it: the metadata state their means."""
+    said, row = record.source.said, record.row
+    stated = {key.removeprefix("avg_"): mean for key, mean in said.items() if key.startswith("avg_")}
+    means = {**stated, **mapping(said.get("avg_metrics"))}
+    found = mapping(row.get("metrics")) or {
+        name: row[name] for name, mean in means.items() if number(mean) is not None and name in row
+    }
+    return {"reward": number(row["reward"]), **numbers(found)}
 
 
 def _asked_by_user(prompt: object) -> object:
     """What the user says; the instructions of the system may be what is compared."""
     if not isinstance(prompt, list):
         return prompt
-    return [mapping(each).get("content") for each in prompt if mapping(each).get("role") == "user"]
+    return [at(each, "content") for each in prompt if at(each, "role") == "user"]
 
 
-def _compared_rollouts(samples: Iterator[Sample], said: Mapping[str, Any], place: str) -> tuple[str, ...]:
-    """The mean reward that is stated covers rollouts that ended with an error too."""
+def _rollout_notes(seen: SeenLog, samples: Callable[[], Iterator[LogSample]]) -> tuple[str, ...]:
+    """Compare with the metadata. A rollout too many may be there twice; the mean covers those that failed, too."""
+    said, place, rollouts = seen.records.said, seen.records.place, dict(seen.copies.groups())
+    check_count(len(rollouts), said.get("num_examples"), place=place, what="examples")
+    for name, count in rollouts.items():
+        check_count(count, said.get("rollouts_per_example"), place=place, what=f"rollouts of example {quoted(name)}")
     if number(said.get("avg_reward")) is None:
         return ()
-    tally = tallied(samples, "reward")["reward"]
+    tally = tallied(samples(), "reward")["reward"]
     return () if tally.failed else compared_mean(tally.mean, said.get("avg_reward"), place=place, what="reward")
+
+
+VERIFIERS = ToolReader(
+    name="verifiers",
+    title="verifiers",
+    has_samples=_is_verifiers,
+    stands_beside=_is_metadata,
+    open=RecordLog(
+        records=lambda path: Records(path=path, expected="a rollout of verifiers"),
+        described_by=lambda path: path.parent / _METADATA,
+        undescribed=f"{_METADATA} beside it, which would name the model and the environment",
+        group=lambda record: (_example(record), _rollout_order(record)),
+        runs=_rollout_run,
+        item=lambda record, run: run.item(_example(record)),
+        scores=_rollout_scores,
+        repeat=lambda record: str(record.copy),
+        failed=lambda row: failed_with(
+            row.get("error"), text(at(row, "error", "error_chain_repr")) or text(at(row, "error", "error")) or "error"
+        ),
+        fields=lambda record: {"info": mapping(record.row.get("info"))},
+        content=lambda record: digest(record.row.get("answer") or _asked_by_user(record.row.get("prompt"))),
+        prompt=lambda row: digest(row.get("prompt")),
+        notes=_rollout_notes,
+        usual_metric="reward",
+    ).open,
+)
+"""Reads results of verifiers 0.1, as prime-rl writes them too: ``results.jsonl`` with ``metadata.json`` beside it.
+
+A row is a rollout. Rollouts have no number: those of one example are repetitions in the order of their start, and where
+the log gives no times in the order of a hash of what the model wrote, which no order of rows can change.
+"""
