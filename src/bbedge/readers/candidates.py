@@ -14,11 +14,11 @@ from bbedge.errors import Argument, BbedgeError
 from bbedge.readers.assemble.grid import grouped
 from bbedge.readers.choices import Choice, Choices, OpenChoiceError
 from bbedge.readers.limits import LimitError
-from bbedge.readers.tables import Table
-from bbedge.readers.tables.columns import ALIASES, FIRST_ALIASES, OPTIONAL, ROLES, Role
+from bbedge.readers.tables import PlainTable, Table
+from bbedge.readers.tables.columns import ALIASES, FIRST_ALIASES, OPTIONAL, ROLES, Role, as_number
 from bbedge.readers.tables.roles import ColumnError
 from bbedge.readers.tables.wide import as_wide
-from bbedge.readers.tables.wrappers import as_number, rows_of, with_chosen
+from bbedge.readers.tables.wrappers import rows_of, with_chosen
 
 # Names that columns of other tables have as well, such as lists of tasks: alone they do not make a table of scores.
 _WEAK_ITEMS = frozenset({"id", "index", "test", "task", "prompt", "question"})
@@ -31,12 +31,14 @@ _MOST = 8
 _USUAL = re.compile(r"^(results?|scores?|outputs?|predictions?|data|samples?)\b|_results$", re.IGNORECASE)
 
 
-def looks_like_scores(table: Table, *, chosen: Mapping[Role, str], choices: Choices, by_name: bool = False) -> bool:
+def looks_like_scores(
+    plain: PlainTable, *, chosen: Mapping[Role, str], choices: Choices, by_name: bool = False
+) -> bool:
     """Whether a table may be one of scores, also where its columns do not say which is which.
 
     ``by_name`` asks for usual names of columns instead.
     """
-    table = with_chosen(table, chosen)
+    table = with_chosen(plain, chosen)
     found = table.columns()
     if choices.format in ("table", "wide") or any(name in found for name in chosen.values()):
         return True

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import zlib
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from fnmatch import fnmatchcase
 from functools import lru_cache, partial
@@ -31,7 +31,7 @@ PIECE = 16 << 20
 _WHITE = (b"\n", b"\r", b" ", b"\t", b"\f", b"\v")
 _FILLED = re.compile(rb"\S")
 _UTF8_BOM = b"\xef\xbb\xbf"
-_OTHER_BOMS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+_UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _KINDS = (
     (stat.S_ISFIFO, "a named pipe"),
     (stat.S_ISSOCK, "a socket"),
@@ -117,14 +117,9 @@ class Readable(Protocol):
 @contextmanager
 def opened(path: str, name: str | None = None) -> Iterator[Readable]:
     """A file, unpacked while it is read if it is gzipped; errors of opening and reading name it."""
-    name = name or shown_path(path)
-    with naming_errors(path, name):
-        if path.lower().endswith(".gz"):
-            with closing(gzip.open(path, "rb")) as packed:
-                yield _Unpacked(packed, path, name)
-        else:
-            with Path(path).open("rb") as file:
-                yield file
+    name, packed = name or shown_path(path), path.lower().endswith(".gz")
+    with naming_errors(path, name), closing(gzip.open(path, "rb") if packed else Path(path).open("rb")) as file:
+        yield _Unpacked(file, path, name) if packed else file
 
 
 class _Unpacked:
@@ -141,15 +136,13 @@ class _Unpacked:
         data = self._file.read(size)
         self._size += len(data)
         if self._size > PIECE:
-            self._check()
+            limits, found = limits_in_force(), Path(self._path).stat()
+            unpacked = self._size
+            if found.st_size * _MOST_DEFLATED > limits.unpacked_bytes:
+                whole = _unpacked_size(self._path, limits.most_unpacked(found.st_size), found.st_mtime_ns)
+                unpacked = max(unpacked, whole)
+            limits.check_unpacked(unpacked, packed=found.st_size, name=self._name)
         return data
-
-    def _check(self) -> None:
-        limits, found = limits_in_force(), Path(self._path).stat()
-        unpacked = self._size
-        if found.st_size * _MOST_DEFLATED > limits.unpacked_bytes:
-            unpacked = _unpacked_size(self._path, limits.most_unpacked(found.st_size), found.st_mtime_ns)
-        limits.check_unpacked(max(unpacked, self._size), packed=found.st_size, name=self._name)
 
 
 # A file is read several times: for its columns, its rows and the place of a row.
@@ -168,50 +161,67 @@ def pieces(path: str, name: str | None = None) -> Iterator[bytes]:
     name = name or shown_path(path)
     with opened(path, name) as file:
         piece = file.read(PIECE)
-        for bom, encoding in _OTHER_BOMS.items():
-            if piece.startswith(bom):
-                raise FormatError(f"{name}: the text is {encoding}, expected UTF-8; save it as UTF-8")
+        if piece.startswith(_UTF16_BOMS):
+            raise FormatError(f"{name}: the text is UTF-16, expected UTF-8; save it as UTF-8")
         piece = piece.removeprefix(_UTF8_BOM)
         while piece:
             yield piece
             piece = file.read(PIECE)
 
 
+def whole_pieces(
+    parts: Iterable[bytes], *, first_line: int, end_in: Callable[[bytes], int], check: Callable[[bytes, int], None]
+) -> Iterator[tuple[int, bytes]]:
+    """The bytes of a file in pieces that end with a row, each with its first line.
+
+    ``end_in`` finds the end of the last row in some bytes, 0 if none ends there; ``check`` then refuses what is too
+    long.
+    """
+    line, rest = first_line, b""
+    for part in parts:
+        rest += part
+        end = end_in(rest)
+        if end:
+            yield line, rest[:end]
+            line += rest.count(b"\n", 0, end)
+            rest = rest[end:]
+        else:
+            check(rest, line)
+    if rest:
+        yield line, rest
+
+
+def whole_lines(path: str, name: str | None = None) -> Iterator[tuple[int, bytes]]:
+    """The bytes of a file in pieces that end with a line, each with the number of its first line."""
+    name = name or shown_path(path)
+
+    def check(rest: bytes, line: int) -> None:
+        limits_in_force().check_line(len(rest), place=f"{name}:{line}")
+
+    return whole_pieces(pieces(path, name), first_line=1, end_in=lambda data: data.rfind(b"\n") + 1, check=check)
+
+
 def lines(path: str, name: str | None = None) -> Iterator[tuple[int, bytes]]:
-    """The lines with something in them, each with its end and its number from 1; split at line feeds only.
+    """The lines with something in them, each with its end and its number from 1; split at line feeds only."""
+    for number, piece in whole_lines(path, name):
+        # Only the first line of a piece can have begun in earlier ones.
+        length = piece.find(b"\n") + 1 or len(piece)
+        limits_in_force().check_line(length, place=f"{name or shown_path(path)}:{number}")
+        yield from filled_lines(piece, number)
+
+
+def filled_lines(piece: bytes, number: int) -> Iterator[tuple[int, bytes]]:
+    """The lines of a piece with something in them, each with its end and its number; the first has this ``number``.
 
     Blank lines are passed over in bulk, because a small gzip file can hold a billion of them.
     """
-    number, begun, length = 1, [], 0
-    for piece in pieces(path, name):
-        at = piece.find(b"\n") + 1
-        begun.append(piece[:at] if at else piece)
-        length += len(begun[-1])
-        limits_in_force().check_line(length, place=f"{name or shown_path(path)}:{number}")
-        if not at:
-            continue
-        line = b"".join(begun)
-        if not line.isspace():
-            yield number, line
+    at = 0
+    while filled := _FILLED.search(piece, at):
+        begin = max(at, piece.rfind(b"\n", at, filled.start()) + 1)
+        number += piece.count(b"\n", at, begin)
+        at = piece.find(b"\n", filled.start()) + 1 or len(piece)
+        yield number, piece[begin:at]
         number += 1
-        filled = _FILLED.search(piece, at)
-        while filled is not None:
-            number += piece.count(b"\n", at, filled.start())
-            begin = max(at, piece.rfind(b"\n", at, filled.start()) + 1)
-            end = piece.find(b"\n", filled.start()) + 1
-            if not end:
-                at = begin
-                break
-            yield number, piece[begin:end]
-            number, at = number + 1, end
-            filled = _FILLED.search(piece, at)
-        else:
-            number += piece.count(b"\n", at)
-            at = max(at, piece.rfind(b"\n") + 1)
-        begun, length = [piece[at:]], len(piece) - at
-    line = b"".join(begun)
-    if line and not line.isspace():
-        yield number, line
 
 
 def lines_if_plain(chunk: bytes, *, quote: bytes | None = None) -> int | None:
@@ -268,36 +278,30 @@ def _spooled(stream: BinaryIO) -> str:
     try:
         folder = Path(tempfile.mkdtemp(prefix="bbedge-", dir=spool_folder()))
         finalize(stream, rmtree, folder, ignore_errors=True)
+        most, size = limits_in_force().piped_bytes, 0
         with (folder / "piped").open("wb") as file:
-            _copy_piped(stream, file)
+            while piece := stream.read(PIECE):
+                size += len(piece)
+                if size > most:
+                    raise LimitError(f"{PIPED}: more than {size_words(most)}; write it to a file, or ", *HOW_TO_RAISE)
+                file.write(piece)
     except OSError as error:
         raise FormatError(
             f"{PIPED}: cannot be kept in {spool_folder()} ({error.strerror or error}); set TMPDIR to a folder on a "
             "disk with more room, or write it to a file"
         ) from None
-    return str(_with_ending(folder / "piped"))
-
-
-def _copy_piped(stream: BinaryIO, file: BinaryIO) -> None:
-    most, size = limits_in_force().piped_bytes, 0
-    while piece := stream.read(PIECE):
-        size += len(piece)
-        if size > most:
-            raise LimitError(f"{PIPED}: more than {size_words(most)}; write it to a file, or ", *HOW_TO_RAISE)
-        file.write(piece)
     if not size:
         raise FormatError(f"{PIPED}: empty; pipe a table with model, item and score into the command")
+    return str(_with_ending(folder / "piped"))
 
 
 def _with_ending(path: Path) -> Path:
     """The file, given an ending by its content."""
     with path.open("rb") as file:
-        head = file.read(_HEAD)
-    packed = ""
+        head, packed = file.read(_HEAD), ""
     if head.startswith(b"\x1f\x8b"):
-        packed = ".gz"
         with naming_errors(str(path), PIPED), gzip.open(path) as unpacked:
-            head = unpacked.read(_HEAD)
+            head, packed = unpacked.read(_HEAD), ".gz"
     return path.rename(path.with_name(f"piped{_ending(head)}{packed}"))
 
 

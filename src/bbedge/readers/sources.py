@@ -21,7 +21,7 @@ from bbedge.readers.opening import (
     naming_errors,
     standard_input,
 )
-from bbedge.readers.tables import JSON, JSON_LINES, PARQUET, SEPARATORS, TableFile
+from bbedge.readers.tables import JSON, JSON_LINES, PARQUET, SEPARATORS, PlainTable
 from bbedge.readers.tables.columns import Role
 from bbedge.readers.tables.delimited import DelimitedFile, separator_of
 from bbedge.readers.tables.frames import ParquetFile
@@ -321,7 +321,7 @@ def is_document(path: str) -> bool:
     return path.lower().removesuffix(".gz").endswith(JSON)
 
 
-def open_table(path: str, called: str | None = None) -> TableFile:
+def open_table(path: str, called: str | None = None) -> PlainTable:
     """Open a plain table by its name; ``called`` is what messages call it, if not its path."""
     ending = path.lower()
     if ending.endswith(PARQUET):

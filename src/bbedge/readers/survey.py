@@ -22,13 +22,12 @@ from bbedge.readers.sources import Source, find_sources, open_table
 from bbedge.readers.tables.columns import Role
 from bbedge.readers.tables.roles import METRIC, chosen_columns, column_key, find_roles
 from bbedge.readers.tables.wide import as_wide
-from bbedge.readers.tables.wrappers import file_of, with_chosen
+from bbedge.readers.tables.wrappers import ShapedTable, with_chosen
 from bbedge.text import shown
 
 if TYPE_CHECKING:
     from bbedge.core.scores import Scores
     from bbedge.readers.logs.contract import LogRun, LogSample
-    from bbedge.readers.tables import Table
 
 # Fields of samples that are looked at, and values of a field or column that are counted; more are prompts.
 _FIELDS, _VALUES = 60, 5000
@@ -299,11 +298,10 @@ class ColumnSurvey:
         except BbedgeError:
             return
 
-    def _look(self, table: Table, roles: Mapping[Role, str]) -> None:
+    def _look(self, table: ShapedTable, roles: Mapping[Role, str]) -> None:
         taken = {column for role, column in roles.items() if role != "block"}
-        file = file_of(table)
-        found = file.field_names() if file is not None else ()
-        names = [name for name in found if name.strip() and name not in taken and name not in self._refused]
+        taken |= self._refused
+        names = [name for name in table.plain.field_names() if name.strip() and name not in taken]
         if not names:
             return
         keys: dict[Role, str] = {"item": roles["item"], **{column_key(name): name for name in names}}

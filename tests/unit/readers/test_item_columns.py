@@ -298,3 +298,10 @@ def test_logs_with_a_list_of_items(tmp_path):
         inspect_log(tmp_path / "logs" / f"{model}.eval", model=model)
     items = item_list(tmp_path, "item,topic\nt/q1,math\nt/q2,code\n")
     assert read_scores(tmp_path / "logs", items=items, item_columns=["topic"]).columns["topic"] == ("math", "code")
+
+
+def test_the_columns_of_a_wide_table_are_named_where_its_path_gives_the_replicate(tmp_path):
+    path = tmp_path / "1.csv"
+    path.write_text("item," + ",".join(f"m{number}" for number in range(8)) + "\n" + "q1" + ",1" * 8 + "\n")
+    message = refusal(path, item_columns=["topic"], choices=Choices(replicate_from=r"path:(\d+)\.csv"))
+    assert "the columns are 'item', 'm0', 'm1'" in message

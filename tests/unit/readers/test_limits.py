@@ -12,9 +12,11 @@ from bbedge.errors import DataError, DomainError, FormatError
 from bbedge.readers import LimitError, Limits, read_scores
 from bbedge.readers.json_files import Archive
 from bbedge.readers.opening import _Unpacked, lines
+from bbedge.readers.tables import PlainTable
 from bbedge.readers.tables.frames import check_expansion
 from bbedge.readers.tables.roles import find_roles
 from bbedge.readers.tables.wide import as_wide
+from bbedge.readers.tables.wrappers import ShapedTable
 from log_makers import inspect_log
 
 GOOD = "model,item,score\na,q1,1\na,q2,0\nb,q1,0\nb,q2,1\n"
@@ -261,16 +263,14 @@ class Names(tuple):
         raise AssertionError("searched one by one")
 
 
-class Wide:
-    name = "wide"
-
+class Wide(PlainTable):
     def columns(self):
         return Names(["model", *(f"q{number}" for number in range(1000))])
 
 
 def test_columns_are_gone_through_a_fixed_number_of_times():
     assert find_roles(Names(["model", "item", "score", "x"]), table="t", chosen={})["item"] == "item"
-    assert len(as_wide(Wide(), chosen={}, asked=False).scored) == 1000
+    assert len(as_wide(ShapedTable(plain=Wide(called="wide")), chosen={}, asked=False).scored) == 1000
     with pytest.raises(FormatError, match="'x' appears more than once"):
         find_roles(Names(["model", "item", "score", "x", "x"]), table="t", chosen={})
 

@@ -87,7 +87,7 @@ class ItemBook:
 
     def _refusal(self, found: Conflict, names: Sequence[Any], labels: Sequence[Any]) -> DataError:
         item, here, before = quoted(names[found.item]), quoted(labels[found.value]), quoted(labels[found.before])
-        place = found.table.place(found.row)
+        place = found.table.location_of_row(found.row)
         if self.column is not None:
             return FormatError(
                 f"{place}: item {item} has {here} as {quoted(self.column)} here and {before} before; an item has one "
@@ -187,7 +187,7 @@ class Coder:
                 this = "true and false" if scores.dtype == pl.Boolean else "numbers"
                 if kind is not None and this != kind:
                     first = int(scores.is_not_null().arg_max() or 0)
-                    raise DataError(f"{table.place(row + first)}: {mixed(str(scores[first]).lower(), kind)}")
+                    raise DataError(f"{table.location_of_row(row + first)}: {mixed(str(scores[first]).lower(), kind)}")
                 kind = this
             numbers = _narrow(self._mapped(scores, table, row))
             for key in [key for key in codes if is_of_item(key) or (key == "block" and self.score_range is not None)]:
@@ -248,7 +248,7 @@ class Coder:
         """The chunk with row ``row`` of all tables together, and where it is, for a message."""
         for chunk in self.chunks:
             if row < chunk.height:
-                return chunk, chunk.table.place(chunk.first_row + row)
+                return chunk, chunk.table.location_of_row(chunk.first_row + row)
             row -= chunk.height
         raise IndexError(row)
 
@@ -267,7 +267,7 @@ class Coder:
         codes = None if column.null_count() else vocabulary.encode(column, coded)
         if codes is None or vocabulary.has_blank(since=known):
             blank = column.is_null() | (column.str.strip_chars() == "")
-            place = table.place(first_row + int(blank.arg_max() or 0))
+            place = table.location_of_row(first_row + int(blank.arg_max() or 0))
             name = column_name(role)
             if name is not None:
                 raise DataError(f"{place}: no value for {quoted(name)} in this row; every item needs one: fill it in")
@@ -275,7 +275,9 @@ class Coder:
         return codes
 
     def _scores(self, column: pl.Series, table: Table, first_row: int) -> pl.Series:
-        scores = scores_from_text(column, fail=failing(table.place, first_row)) if table.text_scores else column
+        scores = (
+            scores_from_text(column, fail=failing(table.location_of_row, first_row)) if table.text_scores else column
+        )
         if scores.null_count() == len(scores):
             # Neither kind: the next batch decides.
             return pl.Series("score", [None] * len(scores), dtype=pl.Null)
@@ -289,7 +291,7 @@ class Coder:
             column,
             low,
             high,
-            place=lambda row: table.place(first_row + row),
+            place=lambda row: table.location_of_row(first_row + row),
             problem=lambda given: _range_problem(given, low, high),
         )
 
@@ -302,8 +304,8 @@ def _check_lengths(batch: pl.DataFrame, named: Sequence[Role], table: Table, fir
         if long[role].any():
             row = int(long[role].arg_max() or 0)
             raise LimitError(
-                f"{table.place(first_row + row)}: the name of the {role} is longer than {size_words(most)}; use short "
-                "names, or ",
+                f"{table.location_of_row(first_row + row)}: the name of the {role} is longer than {size_words(most)}; "
+                "use short names, or ",
                 *HOW_TO_RAISE,
             )
 

@@ -16,16 +16,7 @@ from bbedge.readers.assemble.pairing import model_of_files, path_pattern
 from bbedge.readers.choices import Choice, OpenChoiceError
 from bbedge.readers.tables import Table
 from bbedge.readers.tables.columns import ROLES, Role
-from bbedge.readers.tables.wide import wide_inside
-from bbedge.readers.tables.wrappers import (
-    ChosenMetric,
-    JoinedColumns,
-    MetricTable,
-    NamedTable,
-    file_of,
-    layers,
-    path_of,
-)
+from bbedge.readers.tables.wrappers import ShapedTable
 from bbedge.text import listed, quoted, shown, shown_path
 
 _NUMBER = "remove one, or give repeated runs different numbers in a column named replicate"
@@ -108,11 +99,11 @@ def _remedy(
 ) -> tuple[Sequence[Argument], *tuple[Part, ...]]:
     """What may have been meant: the proposal, and the parts of the message."""
     tables = chunks[0].table, chunks[1].table
-    if any(file_of(table) is None or wide_inside(table) for table in tables):
+    if any(not isinstance(table, ShapedTable) or not table.path or table.wide for table in tables):
         return (), said + _NUMBER
     if tables[0] is not tables[1]:
         return _of_files(coder, grid, tables, said)
-    apart = columns_apart(tables[0], chunks[0].columns)
+    apart = distinguishing_columns(tables[0], chunks[0].columns)
     if not apart:
         return (), said + _NUMBER
     column, item = apart[0], chunks[0].columns["item"]
@@ -132,14 +123,13 @@ def _of_files(
     coder: Coder, grid: Grid, tables: tuple[Table, Table], said: str
 ) -> tuple[Sequence[Argument], *tuple[Part, ...]]:
     """Two files with the same cells are two runs, or one of them repeats the other."""
-    paths = [path_of(table) for table in tables]
-    skip, runs = _repeating(coder, grid), _run_of_file(coder, paths)
+    skip, runs = _repeating(coder, grid), _run_of_file(coder, [table.path for table in tables])
     proposal: tuple[Argument, ...] = (runs,) if runs is not None and "replicate" not in coder.vocabularies else ()
     if skip is not None:
-        proposal = (Choice("skip", (path_of(skip),)),)
+        proposal = (Choice("skip", (skip.path,)),)
     leave_out = (
         "leave the file that repeats the other out with ",
-        Choice("skip", (shown_path(path_of(skip or tables[1])),)),
+        Choice("skip", (shown_path((skip or tables[1]).path),)),
     )
     if runs is None:
         return (
@@ -187,7 +177,7 @@ def _repeating(coder: Coder, grid: Grid) -> Table | None:
     return tables[most]
 
 
-def columns_apart(table: Table, columns: Mapping[Role, str]) -> list[str]:
+def distinguishing_columns(table: Table, columns: Mapping[Role, str]) -> list[str]:
     """The columns that tell apart rows of one model and one item, as a number of the run or a part of the item does.
 
     ``columns`` are those that were read, by their roles: they have another meaning already.
@@ -195,29 +185,18 @@ def columns_apart(table: Table, columns: Mapping[Role, str]) -> list[str]:
     An answer may differ between such rows, too. But its values are not the same for every model, or do not come with
     every item. Only the first rows are looked at.
     """
-    inner = file_of(table)
-    if inner is None or isinstance(table, MetricTable | ChosenMetric):
+    if not isinstance(table, ShapedTable) or table.by_metric:
         return []
-    rows = inner.head(_MOST_ROWS)
-    parts = _parts(table, columns)
-    named = {part for its in parts.values() for part in its}
+    # The columns of the file that every role is made of; none where the path gives the name.
+    parts = {
+        role: () if role in table.given else table.joined.get(columns[role], (columns[role],))
+        for role in ROLES
+        if role in columns
+    }
+    rows, named = table.plain.head(_MOST_ROWS), {part for its in parts.values() for part in its}
     keys = [tuple(str([row.get(part) for part in parts[role]]) for role in ("model", "item")) for row in rows]
-    names = [name for name in inner.columns() if name.strip() and name not in named]
+    names = [name for name in table.plain.columns() if name.strip() and name not in named]
     return [name for name in names if _tells(keys, [row.get(name) for row in rows])]
-
-
-def _parts(table: Table, columns: Mapping[Role, str]) -> dict[Role, tuple[str, ...]]:
-    """The columns of the file that every role is made of; none where the path gives the name."""
-    parts: dict[Role, tuple[str, ...]] = {role: (columns[role],) for role in ROLES if role in columns}
-    for each in layers(table):
-        if isinstance(each, NamedTable):
-            parts |= dict.fromkeys(each.names, ())
-        if isinstance(each, JoinedColumns):
-            parts = {
-                role: tuple(part for name in its for part in each.made.get(name, (name,)))
-                for role, its in parts.items()
-            }
-    return parts
 
 
 def _tells(keys: Sequence[tuple[str, ...]], values: Sequence[object]) -> bool:

@@ -30,7 +30,7 @@ from bbedge.readers.tables import Table
 from bbedge.readers.tables.columns import Role, is_seed
 from bbedge.readers.tables.frames import Frame
 from bbedge.readers.tables.roles import METRIC, ORIGINAL, ColumnError, chosen_columns
-from bbedge.readers.tables.wrappers import ChosenMetric, MetricTable
+from bbedge.readers.tables.wrappers import ShapedTable
 from bbedge.records.notes import Note
 from bbedge.text import quoted, shown_path
 
@@ -88,7 +88,7 @@ def join_rows(
     tables = _opened(given, sources, shaping, score_range, passes, watch)
     logs = [table for table in tables if isinstance(table, LogTable)]
     shaping.check(tables, logs)
-    if not any(isinstance(table, LogTable | MetricTable | ChosenMetric) for table in tables):
+    if not any(isinstance(table, LogTable) or table.by_metric for table in tables):
         scales = None
     found = [wanted.in_table(table) for table in tables]
     wanted.check_found(tables, found)
@@ -171,11 +171,11 @@ def _opened(
     score_range: tuple[float, float] | None,
     passes: PassBook,
     watch: Watch,
-) -> list[Table]:
+) -> list[LogTable | ShapedTable]:
     frames = [
         (position, each) for position, each in enumerate(given, start=1) if not isinstance(each, str | os.PathLike)
     ]
-    tables: list[Table] = []
+    tables: list[LogTable | ShapedTable] = []
     for source in sources.files:
         if source.reader is not None:
             tables.append(
@@ -204,7 +204,7 @@ def _opened(
         for choice in ("model_from", "replicate_from"):
             if getattr(shaping.choices, choice) is not None and not sources.files:
                 raise DomainError(Choice(choice), f" is for files, and {name} is none; add a column")
-        tables.append(shaping.shaped(Frame(table=each, name=name)))
+        tables.append(shaping.shaped(Frame(table=each, called=name), {}))
     return tables
 
 

@@ -19,8 +19,6 @@ from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.assemble.grid import Grid
 from bbedge.readers.choices import ERROR_KINDS, IncompletePolicy, Treatment
 from bbedge.readers.logs.table import LogTable
-from bbedge.readers.tables.wide import WideTable
-from bbedge.readers.tables.wrappers import without_metrics
 from bbedge.records.notes import Note
 from bbedge.text import counted, listed, quoted
 
@@ -180,7 +178,7 @@ def failed_cells(coder: Coder, grid: Grid) -> tuple[NDArray[np.int64], NDArray[n
     cells, kinds = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.uint8)]
     for chunk in coder.chunks:
         rows = np.flatnonzero(np.isnan(chunk.scores()))
-        if not len(rows) or isinstance(without_metrics(chunk.table), WideTable):
+        if not len(rows) or chunk.table.wide:
             continue
         cells.append(grid.cells(chunk)[rows])
         if isinstance(chunk.table, LogTable):

@@ -18,9 +18,7 @@ from bbedge.errors import Argument, Blank, FormatError
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.assemble.missing_scores import Gaps, Outline
 from bbedge.readers.choices import Choice, OpenChoiceError, Origin, SeveralChoices, without_ending
-from bbedge.readers.logs.table import LogTable
 from bbedge.readers.tables.roles import ColumnError
-from bbedge.readers.tables.wrappers import path_of
 from bbedge.records.notes import Note
 from bbedge.text import quoted
 
@@ -100,8 +98,7 @@ def model_of_files(coder: Coder) -> dict[str, str] | None:
     names = coder.names("model")
     found: dict[str, set[int]] = {}
     for chunk in coder.chunks:
-        path = chunk.table.path if isinstance(chunk.table, LogTable) else path_of(chunk.table)
-        found.setdefault(path, set()).update(np.flatnonzero(np.bincount(chunk.codes("model"))).tolist())
+        found.setdefault(chunk.table.path, set()).update(np.flatnonzero(np.bincount(chunk.codes("model"))).tolist())
     if "" in found or any(len(codes) > 1 for codes in found.values()):
         return None
     return {path: names[codes.pop()] for path, codes in found.items()}

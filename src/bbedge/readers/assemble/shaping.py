@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bbedge.errors import Argument, Blank, DomainError, FormatError
 from bbedge.readers.assemble.coding import Coder
@@ -14,21 +14,11 @@ from bbedge.readers.lists import Items, read_items
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.metrics import MetricScales
 from bbedge.readers.sources import Source, open_table
-from bbedge.readers.tables import Table
+from bbedge.readers.tables import PlainTable, Table
 from bbedge.readers.tables.columns import Role
 from bbedge.readers.tables.roles import METRIC, ORIGINAL, ColumnError, column_key, find_roles, with_columns
-from bbedge.readers.tables.wide import WideTable, as_wide, wide_inside
-from bbedge.readers.tables.wrappers import (
-    ChosenMetric,
-    MetricTable,
-    NamedTable,
-    WatchedMetric,
-    has_nested,
-    has_texts,
-    layers,
-    several_metrics,
-    with_chosen,
-)
+from bbedge.readers.tables.wide import as_wide
+from bbedge.readers.tables.wrappers import ShapedTable, several_metrics, with_chosen
 from bbedge.records.notes import Note
 from bbedge.text import counted, listed, quoted, shown, shown_path
 
@@ -46,17 +36,16 @@ class Described:
     path: str | None = None
     """The path of the list."""
 
-    def in_table(self, table: Table) -> list[str]:
+    def in_table(self, table: LogTable | ShapedTable) -> list[str]:
         """The item columns that a table has."""
         if isinstance(table, LogTable):
             return list(table.described)
-        wide = wide_inside(table)
-        if wide is not None:
-            return [name for name in self.names if column_key(name) in wide.kept]
+        if table.wide is not None:
+            return [name for name in self.names if column_key(name) in table.wide.kept]
         found = set(table.columns())
-        return [name for name in self.names if name in found or has_nested(table, name)]
+        return [name for name in self.names if name in found or table.has_field(name)]
 
-    def check_found(self, tables: Sequence[Table], found: Sequence[Sequence[str]]) -> None:
+    def check_found(self, tables: Sequence[LogTable | ShapedTable], found: Sequence[Sequence[str]]) -> None:
         """Raise if an item column is nowhere, before all rows are read."""
         for name in self.names:
             if any(name in of_table for of_table in found) or (self.listing and name in self.listing.columns):
@@ -164,10 +153,10 @@ def original_items(coder: Coder, items: Sequence[str]) -> tuple[str, ...]:
     return tuple(known.get(item, item) for item in items)
 
 
-def _columns(table: Table) -> Sequence[str]:
+def _columns(table: LogTable | ShapedTable) -> Sequence[str]:
     if isinstance(table, LogTable):
         return table.field_names()
-    return table.inner.columns() if isinstance(table, WideTable) else table.columns()
+    return replace(table, wide=None).columns()
 
 
 def _are(names: Sequence[str]) -> str:
@@ -189,7 +178,7 @@ class Shaping:
     scales: MetricScales | None
     """The scales of metrics, where they may have several."""
 
-    def opened(self, source: Source) -> Table:
+    def opened(self, source: Source) -> ShapedTable:
         """The table of a file."""
         in_path: dict[Role, str | None] = {
             "model": self.choices.in_path(source.path, "model"),
@@ -198,11 +187,10 @@ class Shaping:
         names = {role: name for role, name in in_path.items() if name is not None}
         return self.shaped(open_table(source.path, source.called), names)
 
-    def shaped(self, table: Table, names: Mapping[Role, str] | None = None) -> Table:
-        """A table as one with a row for every score; ``names`` are what its path says."""
-        given = names or {}
+    def shaped(self, plain: PlainTable, given: Mapping[Role, str]) -> ShapedTable:
+        """A table as one with a row for every score; ``given`` are the names that its path says."""
         chosen = {role: name for role, name in self.chosen.items() if role not in given}
-        table = with_chosen(table, chosen)
+        table, wide = with_chosen(plain, chosen), None
         if self.choices.format != "table":
             wide = as_wide(
                 table,
@@ -212,27 +200,27 @@ class Shaping:
                 dropped=self.choices.drop_columns,
                 given=given,
             )
-            table = wide or table
-        if given:
-            table = NamedTable(table, given)
-        return self._by_metric(table)
+        table = replace(table, wide=wide, given=given, scales=self.scales)
+        if METRIC in self.described.names:
+            return replace(table, metrics="every") if METRIC in self.described.in_table(table) else table
+        if wide or METRIC not in plain.text_columns() or METRIC in self.chosen.values():
+            return table
+        return replace(table, metrics=self.choices.metrics or "watched")
 
-    def roles(self, table: Table, described: Sequence[str]) -> dict[Role, str]:
+    def roles(self, table: LogTable | ShapedTable, described: Sequence[str]) -> dict[Role, str]:
         """The column of every role of a table, and those of the item columns that it has."""
         if isinstance(table, LogTable):
             return table.roles()
-        wide = wide_inside(table)
-        given = next((each.names for each in layers(table) if isinstance(each, NamedTable)), {})
-        roles = self._columns(table, described, given) if wide is None else wide.roles()
-        roles |= {role: role for role in given}
-        if isinstance(table, MetricTable):
+        roles = self._columns(table, described) if table.wide is None else table.wide.roles()
+        roles |= {role: role for role in table.given}
+        if table.metrics == "every":
             roles[ORIGINAL] = "item"
-        if isinstance(table, WatchedMetric):
+        if table.metrics == "watched":
             roles[column_key(METRIC)] = METRIC
         return roles
 
-    def _columns(self, table: Table, described: Sequence[str], given: Mapping[Role, str]) -> dict[Role, str]:
-        chosen = {role: name for role, name in self.chosen.items() if role not in given}
+    def _columns(self, table: ShapedTable, described: Sequence[str]) -> dict[Role, str]:
+        chosen = {role: name for role, name in self.chosen.items() if role not in table.given}
         try:
             found = find_roles(
                 table.columns(),
@@ -240,22 +228,15 @@ class Shaping:
                 chosen=chosen,
                 blocks=self.blocks,
                 described=described,
-                given=tuple(given),
+                given=tuple(table.given),
             )
         except ColumnError as error:
             raise with_score_proposal(error, table, chosen) from None
         return with_columns(found, described, table=table.name)
 
-    def _by_metric(self, table: Table) -> Table:
-        if METRIC in self.described.names:
-            return MetricTable(table, self.scales) if METRIC in self.described.in_table(table) else table
-        if wide_inside(table) or not has_texts(table, METRIC) or METRIC in self.chosen.values():
-            return table
-        return ChosenMetric(table, self.choices.metrics, self.scales) if self.choices.metrics else WatchedMetric(table)
-
-    def check(self, tables: Sequence[Table], logs: Sequence[LogTable]) -> None:
+    def check(self, tables: Sequence[LogTable | ShapedTable], logs: Sequence[LogTable]) -> None:
         """Refuse options that would have no effect: they were given for a reason."""
-        by_metric = any(isinstance(table, MetricTable | ChosenMetric) for table in tables)
+        by_metric = any(isinstance(table, ShapedTable) and table.by_metric for table in tables)
         needless = None if logs else self.choices.any_for_logs(metrics=by_metric)
         if needless is not None:
             raise DomainError(
@@ -265,7 +246,7 @@ class Shaping:
                 ", for instance ",
                 Argument("columns", {"score": "accuracy"}),
             )
-        plain = [table.name for table in tables if not isinstance(table, LogTable | MetricTable | ChosenMetric)]
+        plain = [table.name for table in tables if isinstance(table, ShapedTable) and not table.by_metric]
         if self.choices.metric_ranges and plain:
             raise DomainError(
                 Choice("metric_ranges"),
@@ -299,7 +280,7 @@ class Shaping:
         self.choices.check_names([seen for log in logs for seen in log.models()])
 
     def _check_dropped(self, tables: Sequence[Table]) -> None:
-        there = {name for wide in map(wide_inside, tables) if wide for name in wide.dropped}
+        there = {name for table in tables if table.wide for name in table.wide.dropped}
         for name in self.choices.drop_columns:
             if name not in there:
                 raise DomainError(
@@ -310,19 +291,19 @@ class Shaping:
 
 def wide_notes(tables: Sequence[Table], choices: Choices) -> Iterator[Note]:
     """Which tables were read as wide ones without being asked for, and what was dropped from them."""
-    for table in filter(None, map(wide_inside, tables)):
-        if choices.format is None:
+    for table in tables:
+        if table.wide and choices.format is None:
             yield Note(
                 kind="files",
                 subject=(table.name,),
-                text=f"{table.name} was read as a wide table: each of its {len(table.scored):,} other columns is one "
-                f"{table.across}.",
+                text=f"{table.name} was read as a wide table: each of its {len(table.wide.scored):,} other columns is "
+                f"one {table.wide.across}.",
             )
-        if table.dropped:
+        if table.wide and table.wide.dropped:
             yield Note(
                 kind="files",
                 subject=(table.name,),
-                text=f"Dropped from {table.name} on purpose: column {listed(table.dropped)}.",
+                text=f"Dropped from {table.name} on purpose: column {listed(table.wide.dropped)}.",
             )
 
 
@@ -352,4 +333,4 @@ def check_one_metric(coder: Coder) -> None:
     conflict = coder.columns[key].conflict
     if conflict is None:
         return
-    raise several_metrics(conflict.table.place(conflict.row), coder.names(key))
+    raise several_metrics(conflict.table.location_of_row(conflict.row), coder.names(key))

@@ -32,6 +32,7 @@ class LogTable:
     """A log that is read like a long table."""
 
     text_scores = False
+    wide = None
 
     def __init__(
         self,
@@ -129,7 +130,7 @@ class LogTable:
             return self._every.names()
         return () if self._metric is None else (self._metric,)
 
-    def place(self, row: int) -> str:
+    def location_of_row(self, row: int) -> str:
         """Where row ``row`` (from 0) stands."""
         return self._place(self._places[row])
 
@@ -139,7 +140,7 @@ class LogTable:
         return np.array(self._kinds, dtype=np.uint8)[np.searchsorted(failed, rows)]
 
     def _frame(self, columns: Mapping[Role, list[str | float | bool | None]]) -> pl.DataFrame:
-        fail = failing(self.place, len(self._places) - len(columns["item"]))
+        fail = failing(self.location_of_row, len(self._places) - len(columns["item"]))
         return pl.DataFrame(
             {
                 role: pl.Series(role, values, dtype=pl.Float64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from bbedge.readers.tables.columns import Role
+    from bbedge.readers.tables.wide import WideShape
 
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
@@ -20,28 +21,6 @@ JSON = ".json"
 PARQUET = (".parquet", ".pq")
 HEAD = 200
 """Rows that show what the columns of a table hold."""
-
-
-def whole_pieces(
-    parts: Iterable[bytes], *, first_line: int, end_in: Callable[[bytes], int], check: Callable[[bytes, int], None]
-) -> Iterator[tuple[int, bytes]]:
-    """The bytes of a file in pieces that end with a row, each with its first line.
-
-    ``end_in`` finds the end of the last row in some bytes, 0 if none ends there; ``check`` then refuses what is too
-    long.
-    """
-    line, rest = first_line, b""
-    for part in parts:
-        rest += part
-        end = end_in(rest)
-        if end:
-            yield line, rest[:end]
-            line += rest.count(b"\n", 0, end)
-            rest = rest[end:]
-        else:
-            check(rest, line)
-    if rest:
-        yield line, rest
 
 
 def line_of_row(
@@ -75,8 +54,16 @@ class Table(Protocol):
         """What to call the table in messages."""
 
     @property
+    def path(self) -> str:
+        """The path of the file that it is in; empty if it is in none."""
+
+    @property
     def text_scores(self) -> bool:
         """Whether scores come as text."""
+
+    @property
+    def wide(self) -> WideShape | None:
+        """What its columns are if it is a wide table."""
 
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
@@ -84,27 +71,28 @@ class Table(Protocol):
     def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
         """Frames with one column per role, together all rows in order."""
 
-    def place(self, row: int) -> str:
+    def location_of_row(self, row: int) -> str:
         """Where row ``row`` (from 0) is, for a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableFile(Table):
-    """A file with a table in it."""
+class PlainTable(Table):
+    """A table as it is in a file or in memory."""
 
-    path: str
-    """Where it is."""
+    path: str = ""
+    """Where it is; empty if it is in no file."""
     called: str | None = None
     """What to call it in messages, if not by its path."""
+    wide = None
 
     @property
     def name(self) -> str:
         """The path for messages."""
         return self.called or shown_path(self.path)
 
-    def head(self, count: int) -> list[dict[str, Any]]:
-        """The first rows."""
-        raise NotImplementedError
+    def head(self, count: int) -> Sequence[Mapping[str, Any]]:
+        """The first rows; none of a table in memory."""
+        return ()
 
     def field_names(self) -> tuple[str, ...]:
         """The columns, or paths of fields inside them, whose values are texts or numbers."""

@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from bbedge.errors import DataError, Part
-from bbedge.readers.logs.fields import digest
+from bbedge.readers.logs.fields import digest, number
 from bbedge.text import quoted
 
 Role = Literal["model", "item", "replicate", "block", "score"]
@@ -70,6 +70,26 @@ def failing(place: Callable[[int], str], first_row: int = 0) -> Fail:
         raise DataError(f"{place(first_row + row)}: {problem}")
 
     return fail
+
+
+def as_number(value: object) -> float | None:
+    """A number, or a truth value as one, also where it is text; None for anything else.
+
+    A decimal comma counts as well: this is for looking at a table, not for reading its scores.
+
+    >>> as_number("0.5"), as_number("True"), as_number("0,5"), as_number("half")
+    (0.5, 1.0, 0.5, None)
+    """
+    if not isinstance(value, str):
+        found = number(value)
+        return None if found is None else float(found)
+    text = value.strip().lower()
+    if text in ("true", "false"):
+        return float(text == "true")
+    try:
+        return float(text.replace(",", ".") if text.count(",") == 1 else text)
+    except ValueError:
+        return None
 
 
 def is_seed(name: str) -> bool:
@@ -246,16 +266,16 @@ def _as_float(value: Any) -> float:  # noqa: ANN401 - any kind of real number
         return math.inf
 
 
-def slim(value: Any) -> Any:  # noqa: ANN401 - any JSON
+def without_long_values(value: Any) -> Any:  # noqa: ANN401 - any JSON
     """The value without long texts and lists: enough to look at it, and small enough to keep many.
 
-    >>> slim({"a": "b" * 300, "c": [1, 2], "d": 0.5})["c"]
+    >>> without_long_values({"a": "b" * 300, "c": [1, 2], "d": 0.5})["c"]
     []
     """
     if isinstance(value, str) and len(value) > _LONGEST:
         return f"{value[:_LONGEST]} {digest(value)}"
     if isinstance(value, Mapping):
-        return {key: slim(inner) for key, inner in value.items()}
+        return {key: without_long_values(inner) for key, inner in value.items()}
     return [] if isinstance(value, list) else value
 
 

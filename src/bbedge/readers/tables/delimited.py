@@ -10,8 +10,8 @@ import csv
 import io
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice, repeat
@@ -21,13 +21,12 @@ import polars as pl
 
 from bbedge.errors import DataError, FormatError
 from bbedge.readers.limits import HOW_TO_RAISE, LimitError, limits_in_force
-from bbedge.readers.opening import decoded, lines, lines_if_plain, pieces
-from bbedge.readers.tables import TableFile, line_of_row, whole_pieces
+from bbedge.readers.opening import decoded, lines, lines_if_plain, pieces, whole_pieces
+from bbedge.readers.tables import PlainTable, line_of_row
 from bbedge.readers.tables.columns import ALIASES, ROLES, Role
 from bbedge.text import quoted
 
-_BLANK_LINES = re.compile(rb"[\r\n]*\n")
-_LINE_END_AND_BLANK_LINES = re.compile(rb"\n[\r\n]*\n")
+_BLANK_LINES = re.compile(rb"^[\r\n]*\n", re.MULTILINE)
 _MANY_BLANK_LINES = b"\n" * 1000
 DECIMAL_COMMA = ";"
 """The separator of files whose numbers have decimal commas."""
@@ -36,7 +35,7 @@ CELL = "cell "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DelimitedFile(TableFile):
+class DelimitedFile(PlainTable):
     """A file of separated fields with a header. Scores are text that may be a number or true/false."""
 
     separator: str
@@ -58,27 +57,23 @@ class DelimitedFile(TableFile):
             batch = table.select(pl.nth(positions[column]).alias(role) for role, column in roles.items())
             yield batch if commas is None else commas.replaced(batch)
 
-    def head(self, count: int) -> list[dict[str, Any]]:
+    def head(self, count: int) -> Sequence[Mapping[str, Any]]:
         """The first rows, as texts."""
         header, skipped = self._header()
-        for line, chunk in self._whole_records(skipped):
-            with _long_fields():
-                rows = [fields for _, fields in islice(self._records(chunk, line), count)]
-            return [dict(zip(header, fields, strict=False)) for fields in rows]
-        return []
+        line, chunk = next(self._whole_records(skipped), (0, b""))
+        with _long_fields():
+            return [dict(zip(header, fields, strict=False)) for _, fields in islice(self._records(chunk, line), count)]
 
-    def place(self, row: int) -> str:
+    def location_of_row(self, row: int) -> str:
         """The path and the line at which data row ``row`` (from 0) begins."""
-        line = None
-        try:
-            with _long_fields():
-                # Lines of a plain piece are rows: counting them is a hundred times faster than parsing.
-                count = partial(lines_if_plain, quote=b'"')
-                line = line_of_row(row, self._whole_records(self._header()[1]), count=count, lines=self._records)
-        except FormatError:
-            # polars read on where the csv module is stricter: the row is right, its line unknown.
-            pass
-        return f"{self.name}: row {row + 1}" if line is None else f"{self.name}:{line}"
+        # Lines of a plain piece are rows: counting them is a hundred times faster than parsing.
+        count = partial(lines_if_plain, quote=b'"')
+        # polars reads on where the csv module is stricter: the row is right then, its line unknown.
+        with _long_fields(), suppress(FormatError):
+            line = line_of_row(row, self._whole_records(self._header()[1]), count=count, lines=self._records)
+            if line is not None:
+                return f"{self.name}:{line}"
+        return f"{self.name}: row {row + 1}"
 
     def _header(self) -> tuple[tuple[str, ...], int]:
         """The header and the number of lines before the first data row."""
@@ -112,41 +107,31 @@ class DelimitedFile(TableFile):
     def _check_ends(self, rest: bytes, line: int) -> None:
         if len(rest) <= limits_in_force().line_bytes:
             return
-        size = len(rest) >> 20
-        said = f"a line does not end for {size} MiB; write one row per line, or "
+        what, advice = "a line", "write one row per line, or "
         if b'"' in rest:
-            said = (
-                f"from here on a quoted field does not end for {size} MiB; close the quote, or write a quote inside a "
-                "field twice and put the field in quotes, or "
-            )
-        raise LimitError(f"{self.name}:{line}: {said}", *HOW_TO_RAISE)
+            what = "from here on a quoted field"
+            advice = "close the quote, or write a quote inside a field twice and put the field in quotes, or "
+        raise LimitError(f"{self.name}:{line}: {what} does not end for {len(rest) >> 20} MiB; {advice}", *HOW_TO_RAISE)
 
     def _parsed(self, chunk: bytes, header: tuple[str, ...], line: int) -> pl.DataFrame:
         schema = {str(position): pl.String for position in range(len(header))}
-        whole = chunk
-        if b'"' not in chunk:
-            chunk = _without_blank_lines(chunk)
-            if not chunk:
-                return pl.DataFrame(schema=schema)
-        elif _MANY_BLANK_LINES in chunk:
-            # For each of them polars would make a row.
-            return self._parsed_slowly(chunk, schema, line)
-        try:
-            table = pl.read_csv(io.BytesIO(chunk), has_header=False, schema=schema, separator=self.separator)
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-            return self._parsed_slowly(whole, schema, line)
-        # polars refuses long rows but fills short ones and blank lines with nulls. A full last column shows that
-        # there are none of these; failing that, and without quotes, the number of separators does.
-        if not table[:, -1].null_count():
-            return table
-        if b'"' not in chunk and chunk.count(self.separator.encode()) == table.height * (len(header) - 1):
-            return table
-        return self._parsed_slowly(whole, schema, line)
-
-    def _parsed_slowly(self, chunk: bytes, schema: dict[str, type[pl.String]], line: int) -> pl.DataFrame:
+        plain, whole = b'"' not in chunk, chunk
+        if plain and (chunk.startswith((b"\r", b"\n")) or b"\n\n" in chunk or b"\n\r\n" in chunk):
+            chunk = _BLANK_LINES.sub(b"", chunk)
+        if not chunk:
+            return pl.DataFrame(schema=schema)
+        # For each of many blank lines between quoted fields polars would make a row.
+        if plain or _MANY_BLANK_LINES not in chunk:
+            with suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException):
+                table = pl.read_csv(io.BytesIO(chunk), has_header=False, schema=schema, separator=self.separator)
+                # polars refuses long rows but fills short ones and blank lines with nulls. A full last column shows
+                # that there are none of these; failing that, and without quotes, the number of separators does.
+                full = not table[:, -1].null_count()
+                if full or (plain and chunk.count(self.separator.encode()) == table.height * (len(header) - 1)):
+                    return table
         rows = []
         with _long_fields():
-            for place, fields in self._records(chunk, line):
+            for place, fields in self._records(whole, line):
                 if len(fields) != len(schema):
                     raise FormatError(
                         f"{self.name}:{place}: {len(fields)} fields where the header has {len(schema)}; a field that "
@@ -212,9 +197,9 @@ class DecimalCommas:
                 # The first of each that is in this piece; the later one is the odd one.
                 row = max(int(signs.arg_max() or 0) for signs in (commas, points) if signs.any())
                 raise DataError(
-                    f"{self._table.place(self._row + row)}: score {quoted(str(batch[name][row]))} in a file with "
-                    "commas and points in its numbers; write all of them with a decimal point, without separators of "
-                    "thousands"
+                    f"{self._table.location_of_row(self._row + row)}: score {quoted(str(batch[name][row]))} in a file "
+                    "with commas and points in its numbers; write all of them with a decimal point, without separators "
+                    "of thousands"
                 )
         self._row += batch.height
         return batch.with_columns(pl.col(name).str.replace(",", ".", literal=True) for name in names)
@@ -263,13 +248,3 @@ def _without_lines(parts: Iterable[bytes], count: int) -> Iterator[bytes]:
         while count and (end := data.find(b"\n", at) + 1):
             count, at = count - 1, end
         yield b"" if count else data[at:]
-
-
-def _without_blank_lines(chunk: bytes) -> bytes:
-    """A piece without quotes, without its blank lines."""
-    leading = _BLANK_LINES.match(chunk)
-    if leading is not None:
-        chunk = chunk[leading.end() :]
-    if b"\n\n" in chunk or b"\n\r\n" in chunk:
-        return _LINE_END_AND_BLANK_LINES.sub(b"\n", chunk)
-    return chunk

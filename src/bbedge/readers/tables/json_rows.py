@@ -11,7 +11,8 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
@@ -22,11 +23,10 @@ import polars as pl
 
 from bbedge.errors import FormatError
 from bbedge.readers.json_files import JsonStream
-from bbedge.readers.limits import limits_in_force
 from bbedge.readers.logs.fields import field_at, field_paths, text, value_at
-from bbedge.readers.opening import json_object, lines, lines_if_plain, opened, pieces
-from bbedge.readers.tables import TableFile, line_of_row, whole_pieces
-from bbedge.readers.tables.columns import ALIASES, ROLES, Role, failing, slim, values_of
+from bbedge.readers.opening import filled_lines, json_object, lines, lines_if_plain, opened, whole_lines
+from bbedge.readers.tables import PlainTable, line_of_row
+from bbedge.readers.tables.columns import ALIASES, ROLES, Role, failing, values_of, without_long_values
 from bbedge.readers.tables.roles import is_of_item
 from bbedge.text import listed, quoted
 
@@ -45,7 +45,7 @@ _OF_ALL = frozenset({"model", "replicate", *ALIASES["model"], *ALIASES["replicat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JsonTable(TableFile):
+class JsonTable(PlainTable):
     """A table of JSON objects. Scores are JSON numbers or JSON truth values, never text."""
 
     text_scores = False
@@ -62,9 +62,9 @@ class JsonTable(TableFile):
             raise FormatError(f"{self.name}: {self.no_rows}")
         return tuple(found)
 
-    def head(self, count: int = _FIRST) -> list[dict[str, Any]]:
+    def head(self, count: int = _FIRST) -> Sequence[Mapping[str, Any]]:
         """The first objects, without long texts and lists."""
-        return [slim(row) for row in islice(self.rows(), count)]
+        return [without_long_values(row) for row in islice(self.rows(), count)]
 
     def field_names(self) -> tuple[str, ...]:
         """The paths of keys to texts and numbers of the first objects, also inside other objects."""
@@ -75,24 +75,18 @@ class JsonTable(TableFile):
         return any(value_at(row, path) is not None for row in self.head())
 
 
-class _Values:
-    """The values of the roles, of the objects so far."""
+def _values(row: Mapping[str, Any], roles: Mapping[Role, str]) -> list[Any]:
+    """What an object has for each of the roles."""
+    return [
+        field_at(row, key) if is_of_item(role) and key not in row else value_at(row, key) for role, key in roles.items()
+    ]
 
-    def __init__(self, roles: Mapping[Role, str]) -> None:
-        self._roles = roles
-        self._of: dict[Role, list[Any]] = {role: [] for role in roles}
-        self.places: list[int] = []
 
-    def add(self, row: Mapping[str, Any], place: int) -> None:
-        self.places.append(place)
-        for role, key in self._roles.items():
-            described = is_of_item(role) and key not in row
-            self._of[role].append(field_at(row, key) if described else value_at(row, key))
-
-    def frame(self, name: str) -> pl.DataFrame:
-        """The columns of the roles; ``name`` is what stands before a place in messages."""
-        fail = failing(lambda row: f"{name}{self.places[row]}")
-        return pl.DataFrame({role: values_of(values, role=role, fail=fail) for role, values in self._of.items()})
+def _frame(rows: Sequence[tuple[int, list[Any]]], roles: Mapping[Role, str], name: str) -> pl.DataFrame:
+    """The columns of the roles, of rows with their numbers; ``name`` is what stands before a number in messages."""
+    fail = failing(lambda row: f"{name}{rows[row][0]}")
+    columns = zip(roles, zip(*(values for _, values in rows), strict=True), strict=True)
+    return pl.DataFrame({role: values_of(values, role=role, fail=fail) for role, values in columns})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,61 +99,43 @@ class JsonLinesFile(JsonTable):
 
     def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
         """The columns of the roles, piece by piece."""
-        kind: ScoreType = pl.Float64
-        other: ScoreType = pl.Boolean
+        kinds: list[ScoreType] = [pl.Float64, pl.Boolean]
         nested = not set(roles.values()) <= set(self.columns())
-        for line, chunk in self._whole_lines():
+        for line, chunk in whole_lines(self.path, self.name):
             if chunk.isspace():
                 continue
-            table = None if nested else _parsed(chunk, roles, kind)
+            table = None if nested else _parsed(chunk, roles, kinds[0])
             if table is None and not nested:
                 # The next piece most likely holds scores of the same kind as this one.
-                kind, other = other, kind
-                table = _parsed(chunk, roles, kind)
-            if table is not None:
+                kinds.reverse()
+                table = _parsed(chunk, roles, kinds[0])
+            if table is None:
+                rows = [(at, _values(self._object(content, at), roles)) for at, content in _filled(chunk, line)]
+                yield _frame(rows, roles, f"{self.name}:")
+            else:
                 self._check_keys(chunk, roles, table, line)
-            yield self._parsed_slowly(chunk, roles, line) if table is None else table
+                yield table
 
-    def place(self, row: int) -> str:
+    def location_of_row(self, row: int) -> str:
         """The path and the line of object ``row`` (from 0)."""
-
-        def count(chunk: bytes) -> int | None:
-            return 0 if chunk.isspace() else lines_if_plain(chunk)
-
-        line = line_of_row(row, self._whole_lines(), count=count, lines=_filled_lines)
+        line = line_of_row(row, whole_lines(self.path, self.name), count=lines_if_plain, lines=filled_lines)
         return f"{self.name}: row {row + 1}" if line is None else f"{self.name}:{line}"
-
-    def _whole_lines(self) -> Iterator[tuple[int, bytes]]:
-        def check(rest: bytes, line: int) -> None:
-            limits_in_force().check_line(len(rest), place=f"{self.name}:{line}")
-
-        parts = pieces(self.path, self.name)
-        return whole_pieces(parts, first_line=1, end_in=lambda data: data.rfind(b"\n") + 1, check=check)
 
     def _check_keys(self, chunk: bytes, roles: Mapping[Role, str], table: pl.DataFrame, first_line: int) -> None:
         """Raise if an object has the key of a role twice: polars would keep the first value."""
-        if sum(not is_of_item(role) for role in roles) > len(ROLES):
-            # A wide table: so many keys are found faster by reading every object again.
-            for line, content in _filled_lines(chunk, first_line):
-                self._object(content, line)
-            return
         spelt = {role: json.dumps(key, ensure_ascii=False).encode() for role, key in roles.items()}
         escaped = _ESCAPED_ASCII.search(chunk) is not None or not all(map(_PLAIN_KEY.fullmatch, spelt.values()))
+        # A wide table: so many keys are found faster by reading every object again.
+        wide = sum(not is_of_item(role) for role in roles) > len(ROLES)
         # Where every row has a value and the key is spelt as often as there are rows, each row has it once.
-        if not escaped and all(
+        if not (wide or escaped) and all(
             not table[role].null_count() and chunk.count(key) == table.height for role, key in spelt.items()
         ):
             return
         # Most often a key inside another value, or a null; the json module knows.
-        for line, content in _filled_lines(chunk, first_line):
-            if (escaped and b"\\" in content) or any(content.count(key) > 1 for key in spelt.values()):
+        for line, content in _filled(chunk, first_line):
+            if wide or (escaped and b"\\" in content) or any(content.count(key) > 1 for key in spelt.values()):
                 self._object(content, line)
-
-    def _parsed_slowly(self, chunk: bytes, roles: Mapping[Role, str], first_line: int) -> pl.DataFrame:
-        values = _Values(roles)
-        for line, content in _filled_lines(chunk, first_line):
-            values.add(self._object(content, line), line)
-        return values.frame(f"{self.name}:")
 
     def _object(self, text: bytes, line: int) -> dict[str, Any]:
         return json_object(
@@ -171,9 +147,9 @@ class JsonLinesFile(JsonTable):
         )
 
 
-def _filled_lines(chunk: bytes, first_line: int) -> Iterator[tuple[int, bytes]]:
-    """The lines of a piece that are not blank, with their numbers."""
-    return ((line, text) for line, text in enumerate(chunk.split(b"\n"), start=first_line) if text.strip())
+def _filled(chunk: bytes, first_line: int) -> Iterator[tuple[int, bytes]]:
+    """The lines of a piece that are not blank, without their ends."""
+    return ((line, content.removesuffix(b"\n")) for line, content in filled_lines(chunk, first_line))
 
 
 def _parsed(chunk: bytes, roles: Mapping[Role, str], kind: ScoreType) -> pl.DataFrame | None:
@@ -214,16 +190,11 @@ class RecordsFile(JsonTable):
 
     def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
         """The columns of the roles, some records at a time; of a record only these values are kept."""
-        values = _Values(roles)
-        for number, record in enumerate(self.rows(), start=1):
-            values.add(record, number)
-            if len(values.places) == _ROWS:
-                yield values.frame(f"{self.name}: record ")
-                values = _Values(roles)
-        if values.places:
-            yield values.frame(f"{self.name}: record ")
+        numbered = ((number, _values(record, roles)) for number, record in enumerate(self.rows(), start=1))
+        while rows := list(islice(numbered, _ROWS)):
+            yield _frame(rows, roles, f"{self.name}: record ")
 
-    def place(self, row: int) -> str:
+    def location_of_row(self, row: int) -> str:
         """The path and the number of the record, from 1."""
         return f"{self.name}: record {row + 1}"
 
@@ -261,18 +232,16 @@ def _record_list(path: str, name: str, _size: int, _changed: int) -> RecordList:
         if stream.opens() != "{":
             raise NoRecordsError(f"{name}: not a JSON object or list; expected a list of objects")
         lists: list[str] = []
-        shared: dict[str, str] = {}
+        shared: dict[str, str | None] = {}
         for key in stream.entries():
             if stream.opens() == "[":
-                first = None
-                for position, value in enumerate(stream.elements()):
-                    first = value if position == 0 else first
-                if isinstance(first, dict):
+                elements = stream.elements()
+                if isinstance(next(elements, None), dict):
                     lists.append(key)
+                # The stream stands where the list ends once all of it is read.
+                deque(elements, maxlen=0)
             elif key.strip().casefold() in _OF_ALL:
-                said = text(stream.value())
-                if said is not None:
-                    shared[key] = said
+                shared[key] = text(stream.value())
         stream.end()
     if len(lists) != 1:
         what = f"the lists of objects {listed(lists)}" if lists else "no list of objects"
@@ -280,7 +249,7 @@ def _record_list(path: str, name: str, _size: int, _changed: int) -> RecordList:
             f"{name}: {what} in the document; expected one list of objects, such as "
             '[{"model": "a", "item": "q1", "score": 1}]: write the records as a list of their own'
         )
-    return RecordList(key=lists[0], shared=shared)
+    return RecordList(key=lists[0], shared={key: said for key, said in shared.items() if said is not None})
 
 
 def kind_of_json(path: str, name: str) -> Literal["list", "object", "lines", "other"]:

@@ -1,10 +1,11 @@
-"""Tables around other tables: names from paths, columns made of others, and rows of one metric or another."""
+"""Tables made long: columns made of others, cells of wide tables, names from paths, rows of one metric or another."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from functools import partial
+from typing import Any, Literal, cast
 
 import numpy as np
 import polars as pl
@@ -12,262 +13,214 @@ from numpy.typing import NDArray
 
 from bbedge.errors import Argument, DomainError, FormatError
 from bbedge.readers.choices import Choice, ChoiceNeededError
-from bbedge.readers.logs.fields import number
 from bbedge.readers.metrics import MetricScales
-from bbedge.readers.tables import HEAD, Table, TableFile
+from bbedge.readers.tables import HEAD, PlainTable, Table
 from bbedge.readers.tables.columns import Role, failing, scores_from_text
-from bbedge.readers.tables.frames import Frame
 from bbedge.readers.tables.roles import METRIC, ORIGINAL, column_key, metric_item
+from bbedge.readers.tables.wide import WideShape
 from bbedge.text import listed, quoted, shown
 
 BETWEEN = "+"
 """What joins columns in a choice, and their values in a name."""
-_PART = "part "
 _NO_METRIC = "(none)"
 
 
-@dataclass(eq=False)
-class WrappedTable:
-    """What a table has in common with the one inside it."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ShapedTable:
+    """A table as one with a row for every score."""
 
-    inner: Table
+    plain: PlainTable
+    """The table as it is."""
+    joined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Further columns, whose values are made of one or several others."""
+    wide: WideShape | None = None
+    """What its columns are if it is a wide one."""
+    given: Mapping[Role, str] = field(default_factory=dict)
+    """Names that all rows have, because the path gives them."""
+    metrics: Literal["every", "watched"] | Sequence[str] | None = None
+    """What its column of metrics is for: it makes an item of every metric of an item, is watched, or says which rows
+    count, those of the metrics named here."""
+    scales: MetricScales | None = None
+    """The scales that map the scores of metrics to [0, 1]; None keeps them."""
+    _rows: list[NDArray[np.int64]] = field(default_factory=list)
 
     @property
     def name(self) -> str:
         """What to call the table in messages."""
-        return self.inner.name
+        return self.plain.name
+
+    @property
+    def path(self) -> str:
+        """The path of the file that it is in; empty if it is in none."""
+        return self.plain.path
+
+    @property
+    def by_metric(self) -> bool:
+        """Whether scores are read metric by metric."""
+        return self.metrics not in (None, "watched")
 
     @property
     def text_scores(self) -> bool:
         """Whether scores come as text."""
-        return self.inner.text_scores
+        return self._text_cells and not self.by_metric
+
+    @property
+    def _text_cells(self) -> bool:
+        # Cells of wide tables are read as text, whatever the table holds: each column may have its own type.
+        return self.wide is not None or self.plain.text_scores
 
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return self.inner.columns()
+        """The names of the columns; of a wide table the roles that it fills."""
+        return (*self.plain.columns(), *self.joined) if self.wide is None else tuple(self.wide.roles())
 
-    def place(self, row: int) -> str:
-        """Where row ``row`` (from 0) is, for a message."""
-        return self.inner.place(row)
+    def has_field(self, path: str) -> bool:
+        """Whether there is a nested value at a path such as ``evaluation.score``."""
+        return "." in path and self.plain.has_field(path)
+
+    def location_of_row(self, row: int) -> str:
+        """Where row ``row`` (from 0) of those that count is, for a message; in a wide table a cell."""
+        if self._rows:
+            row = int(np.concatenate(self._rows)[row])
+        if self.wide is None:
+            return self.plain.location_of_row(row)
+        row, column = self.wide.row_and_column(row)
+        return f"{self.plain.location_of_row(row)}, column {quoted(column)}"
+
+    def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
+        """Frames with one column per role, together all rows in order."""
+        if self.metrics is None:
+            return self._named(roles)
+        inner = {role: column for role, column in roles.items() if role != ORIGINAL}
+        batches = self._named({**inner, column_key(METRIC): METRIC})
+        if self.metrics == "every":
+            return self._with_every_metric(batches)
+        return self._watched(batches) if self.metrics == "watched" else self._of_chosen(batches, roles)
+
+    def _named(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
+        """The rows, with the names that the path gives."""
+        read = self._joined if self.joined else self.plain.batches
+        inner = {role: column for role, column in roles.items() if role not in self.given}
+        names = [pl.lit(name).alias(role) for role, name in self.given.items() if role in roles]
+        for batch in read(inner) if self.wide is None else self.wide.cells(read, self.name):
+            yield batch.with_columns(names)
+
+    def _joined(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
+        """The columns of the roles; a name that is made of several has an escaped plus between them."""
+        wanted: dict[str, str] = {}
+        made: list[pl.Expr] = []
+        for role, column in roles.items():
+            parts = self.joined.get(column, (column,))
+            keys = [role] if len(parts) == 1 else [f"part {position} of {role}" for position in range(len(parts))]
+            wanted |= zip(keys, parts, strict=True)
+            made.append(pl.col(role) if len(parts) == 1 else pl.concat_str(map(_escaped, keys), separator=BETWEEN))
+        for batch in self.plain.batches(cast("Mapping[Role, str]", wanted)):
+            yield batch.select(expression.alias(role) for role, expression in zip(roles, made, strict=True))
+
+    def _with_every_metric(self, batches: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+        """The rows, each with the name of its item for its metric."""
+        first, metric = 0, pl.col(column_key(METRIC))
+        for batch in batches:
+            # A row without a metric keeps its item, so that the message is about the metric.
+            name = pl.format(metric_item("{}", "{}"), pl.col("item"), metric)
+            yield batch.with_columns(
+                pl.col("item").alias(ORIGINAL),
+                pl.when(metric.is_null()).then(pl.col("item")).otherwise(name).alias("item"),
+                self._scores(batch, np.arange(first, first + batch.height)),
+            )
+            first += batch.height
+
+    def _of_chosen(self, batches: Iterator[pl.DataFrame], roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
+        """The rows of the chosen metrics."""
+        first = before = 0
+        chosen, found = cast("Sequence[str]", self.metrics), dict[str, None]()
+        self._rows.clear()
+        for batch in batches:
+            metrics = batch[column_key(METRIC)]
+            found.update(dict.fromkeys(metrics.drop_nulls().unique().sort()))
+            kept = metrics.is_in(chosen).fill_null(False)
+            rows = np.flatnonzero(kept.to_numpy())
+            if len(rows):
+                self._rows.append(rows + first)
+                of_metric = batch.filter(kept)
+                scores = self._scores(of_metric, np.arange(before, before + len(rows)))
+                yield of_metric.with_columns(scores).select(list(roles))
+            first += batch.height
+            before += len(rows)
+        if not any(metric in found for metric in chosen):
+            raise FormatError(
+                f"{self.name}: no row of the metric {listed(chosen)}; the table has {listed(found, limit=12)}: "
+                "correct ",
+                Choice("metrics"),
+            )
+
+    def _watched(self, batches: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+        """The rows; one without a metric has the name of none. Scores of several metrics are not on one scale."""
+        key, first = column_key(METRIC), 0
+        for batch in batches:
+            blank = pl.col(key).is_null() | (pl.col(key).str.strip_chars() == "")
+            named = batch.with_columns(pl.when(blank).then(pl.lit(_NO_METRIC)).otherwise(pl.col(key)).alias(key))
+            metrics = named[key].unique(maintain_order=True).to_list()
+            if len(metrics) > 1 and named.select("item", key).unique().height > named["item"].drop_nulls().n_unique():
+                row = int((named[key] != metrics[0]).arg_max() or 0)
+                raise several_metrics(self.location_of_row(first + row), metrics)
+            first += batch.height
+            yield named
+
+    def _scores(self, batch: pl.DataFrame, rows: NDArray[np.int64]) -> pl.Series:
+        """The scores metric by metric, because each may have its own range and its own kind of value."""
+        metrics = batch[column_key(METRIC)].fill_null("")
+        scores = np.full(batch.height, np.nan)
+        for metric in metrics.unique(maintain_order=True):
+            of_metric = np.flatnonzero((metrics == metric).to_numpy())
+            place = partial(self._location_in, rows[of_metric])
+            values = batch["score"].gather(of_metric)
+            if self._text_cells:
+                values = scores_from_text(values, fail=failing(place))
+            scores[of_metric] = (
+                values.cast(pl.Float64).to_numpy()
+                if self.scales is None
+                else self.scales.mapped_column(metric, values, place=place)
+            )
+        return pl.Series("score", scores).fill_nan(None)
+
+    def _location_in(self, rows: NDArray[np.int64], position: int) -> str:
+        return self.location_of_row(int(rows[position]))
 
 
-def layers(table: Table) -> Iterator[Table]:
-    """The table, and those inside it from the outermost on."""
-    yield table
-    while isinstance(table, WrappedTable):
-        table = table.inner
-        yield table
-
-
-def file_of(table: Table) -> TableFile | None:
-    """The file that a table is in; None of logs and frames."""
-    *_, inner = layers(table)
-    return inner if isinstance(inner, TableFile) else None
-
-
-def path_of(table: Table) -> str:
-    """The path of a table in a file; empty if it is in none."""
-    file = file_of(table)
-    return "" if file is None else file.path
+def _escaped(part: str) -> pl.Expr:
+    """A part of a name; two different rows of parts never have the same name."""
+    backslashes = pl.col(part).str.replace_all("\\", "\\\\", literal=True)
+    return backslashes.str.replace_all(BETWEEN, f"\\{BETWEEN}", literal=True)
 
 
 def rows_of(table: Table) -> Sequence[Mapping[str, Any]]:
     """The first rows of a table in a file; none of others."""
-    inner = file_of(table)
-    return () if inner is None else inner.head(HEAD)
+    return table.plain.head(HEAD) if isinstance(table, ShapedTable) else ()
 
 
-def as_number(value: object) -> float | None:
-    """A number, or a truth value as one, also where it is text; None for anything else.
-
-    A decimal comma counts as well: this is for looking at a table, not for reading its scores.
-
-    >>> as_number("0.5"), as_number("True"), as_number("0,5"), as_number("half")
-    (0.5, 1.0, 0.5, None)
-    """
-    if isinstance(value, str):
-        text = value.strip().lower()
-        if text in ("true", "false"):
-            return float(text == "true")
-        try:
-            return float(text.replace(",", ".") if text.count(",") == 1 else text)
-        except ValueError:
-            return None
-    found = number(value)
-    return None if found is None else float(found)
-
-
-@dataclass(eq=False)
-class NamedTable(WrappedTable):
-    """A table all of whose rows have the same name in some roles, which its path gives."""
-
-    names: Mapping[Role, str]
-
-    def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
-        """The rows, with the names that the path gives."""
-        inner = {role: column for role, column in roles.items() if role not in self.names}
-        for batch in self.inner.batches(inner):
-            yield batch.with_columns(pl.lit(name).alias(role) for role, name in self.names.items() if role in roles)
-
-
-@dataclass(eq=False)
-class JoinedColumns(WrappedTable):
-    """A table with further columns, whose values are made of one or several others."""
-
-    made: Mapping[str, tuple[str, ...]]
-
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns, with the further ones."""
-        return (*self.inner.columns(), *self.made)
-
-    def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
-        """The columns of the roles; a name that is made of several has an escaped plus between them."""
-        wanted: dict[str, str] = {}
-        several: dict[Role, list[str]] = {}
-        for role, column in roles.items():
-            parts = self.made.get(column, (column,))
-            if len(parts) == 1:
-                wanted[role] = parts[0]
-            else:
-                several[role] = [f"{_PART}{position} of {role}" for position in range(len(parts))]
-                wanted |= dict(zip(several[role], parts, strict=True))
-        for batch in self.inner.batches(cast("Mapping[Role, str]", wanted)):
-            joined = [
-                pl.concat_str([_escaped(pl.col(key)) for key in keys], separator=BETWEEN).alias(role)
-                for role, keys in several.items()
-            ]
-            yield batch.with_columns(joined).select(list(roles))
-
-
-def _escaped(part: pl.Expr) -> pl.Expr:
-    """A part of a name; two different rows of parts never have the same name."""
-    return part.str.replace_all("\\", "\\\\", literal=True).str.replace_all(BETWEEN, f"\\{BETWEEN}", literal=True)
-
-
-def with_chosen(table: Table, chosen: Mapping[Role, str]) -> Table:
+def with_chosen(table: PlainTable, chosen: Mapping[Role, str]) -> ShapedTable:
     """The table with the columns that were chosen by paths such as ``evaluation.score``, or as ``question_id+turn``."""
+    shaped, joined = ShapedTable(plain=table), dict[str, tuple[str, ...]]()
     there = set(table.columns()) if chosen else set()
-    made: dict[str, tuple[str, ...]] = {}
     for role, name in chosen.items():
-        if name in there:
-            continue
-        parts = (name,) if has_nested(table, name) else tuple(name.split(BETWEEN))
-        if all(part in there or has_nested(table, part) for part in parts):
+        parts = (name,) if shaped.has_field(name) else tuple(name.split(BETWEEN))
+        if name not in there and all(part in there or shaped.has_field(part) for part in parts):
             if len(parts) > 1 and role == "score":
                 raise DomainError(
                     Argument("columns", {role: name}),
                     f": {len(parts)} columns, {quoted(parts[0])} and others; a score is one column",
                 )
-            made[name] = parts
-    _check_score_apart(table, chosen, made)
-    return JoinedColumns(table, made) if made else table
-
-
-def _check_score_apart(table: Table, chosen: Mapping[Role, str], made: Mapping[str, tuple[str, ...]]) -> None:
-    """Raise if the column of the scores is also a part of a name: an item would be chosen by its score."""
+            joined[name] = parts
     score = chosen.get("score")
     for role, name in chosen.items():
-        if role != "score" and score in made.get(name, ()):
+        # An item would be chosen by its score.
+        if role != "score" and score in joined.get(name, ()):
             raise DomainError(
                 Argument("columns", {role: name}),
                 f": column {quoted(score or '')} of {table.name} holds the scores, so it cannot be a part of the "
                 f"{role}; name other columns",
             )
-
-
-def has_texts(table: Table, column: str) -> bool:
-    """Whether the values of a column are texts."""
-    *_, inner = layers(table)
-    return isinstance(inner, TableFile | Frame) and column in inner.text_columns()
-
-
-def has_nested(table: Table, path: str) -> bool:
-    """Whether there is a nested value at the path."""
-    *_, inner = layers(table)
-    return "." in path and isinstance(inner, TableFile | Frame) and inner.has_field(path)
-
-
-@dataclass(eq=False)
-class MetricTable(WrappedTable):
-    """A long or wide table whose rows say which metric they are about.
-
-    ``scales`` maps the scores of each metric to [0, 1]; None keeps them.
-    """
-
-    scales: MetricScales | None
-    text_scores = False
-
-    def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
-        """The rows, each with the name of its item for its metric."""
-        first = 0
-        inner_roles = {role: column for role, column in roles.items() if role != ORIGINAL}
-        for batch in self.inner.batches(inner_roles):
-            # A row without a metric keeps its item, so that the message is about the metric.
-            name = pl.format(metric_item("{}", "{}"), pl.col("item"), pl.col(column_key(METRIC)))
-            yield batch.with_columns(
-                pl.col("item").alias(ORIGINAL),
-                pl.when(pl.col(column_key(METRIC)).is_null()).then(pl.col("item")).otherwise(name).alias("item"),
-                _scores(self, batch, np.arange(first, first + batch.height)),
-            )
-            first += batch.height
-
-
-@dataclass(eq=False)
-class ChosenMetric(WrappedTable):
-    """A long table whose rows say which metric they are about, of which the rows of the chosen metrics count."""
-
-    metrics: Sequence[str]
-    scales: MetricScales | None
-    _rows: list[NDArray[np.int64]] = field(default_factory=list)
-    text_scores = False
-
-    def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
-        """The rows of the chosen metrics."""
-        first, found = 0, dict[str, None]()
-        self._rows = []
-        for batch in self.inner.batches({**roles, column_key(METRIC): METRIC}):
-            metrics = batch[column_key(METRIC)]
-            found.update(dict.fromkeys(metrics.drop_nulls().unique().sort()))
-            kept = metrics.is_in(self.metrics).fill_null(False)
-            rows = np.flatnonzero(kept.to_numpy()) + first
-            first += batch.height
-            if len(rows):
-                before, of_metric = sum(map(len, self._rows)), batch.filter(kept)
-                self._rows.append(rows)
-                scores = _scores(self, of_metric, np.arange(before, before + len(rows)))
-                yield of_metric.with_columns(scores).select(list(roles))
-        if not any(metric in found for metric in self.metrics):
-            raise FormatError(
-                f"{self.name}: no row of the metric {listed(self.metrics)}; the table has {listed(found, limit=12)}: "
-                "correct ",
-                Choice("metrics"),
-            )
-
-    def place(self, row: int) -> str:
-        """Where row ``row`` (from 0) of those that count is, for a message."""
-        return self.inner.place(int(np.concatenate(self._rows)[row]))
-
-
-class WatchedMetric(WrappedTable):
-    """A long table with a column for the metric that was not asked for, which is read to see whether it matters."""
-
-    def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
-        """The rows; one without a metric has the name of none."""
-        key, first = column_key(METRIC), 0
-        for batch in self.inner.batches({**roles, key: METRIC}):
-            blank = pl.col(key).is_null() | (pl.col(key).str.strip_chars() == "")
-            named = batch.with_columns(pl.when(blank).then(pl.lit(_NO_METRIC)).otherwise(pl.col(key)).alias(key))
-            self._check(named, first)
-            first += batch.height
-            yield named
-
-    def _check(self, batch: pl.DataFrame, first: int) -> None:
-        """Raise before scores of several metrics are taken for scores on one scale."""
-        key = column_key(METRIC)
-        metrics = batch[key].unique(maintain_order=True).to_list()
-        if len(metrics) > 1 and batch.select("item", key).unique().height > batch["item"].drop_nulls().n_unique():
-            row = int((batch[key] != metrics[0]).arg_max() or 0)
-            raise several_metrics(self.place(first + row), metrics)
+    return ShapedTable(plain=table, joined=joined)
 
 
 def several_metrics(place: str, metrics: Sequence[str]) -> ChoiceNeededError:
@@ -279,30 +232,3 @@ def several_metrics(place: str, metrics: Sequence[str]) -> ChoiceNeededError:
         ", or compare the models on each of them with ",
         Argument("views", METRIC),
     )
-
-
-def _scores(table: MetricTable | ChosenMetric, batch: pl.DataFrame, rows: NDArray[np.int64]) -> pl.Series:
-    """The scores metric by metric, because each may have its own range and its own kind of value."""
-    metrics = batch[column_key(METRIC)].fill_null("")
-    scores = np.full(batch.height, np.nan)
-    for metric in metrics.unique():
-        of_metric = np.flatnonzero((metrics == metric).to_numpy())
-        scores[of_metric] = _of_metric(table, metric, batch["score"].gather(of_metric), rows[of_metric])
-    return pl.Series("score", scores).fill_nan(None)
-
-
-def _of_metric(
-    table: MetricTable | ChosenMetric, metric: str, column: pl.Series, rows: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    def place(row: int) -> str:
-        return table.place(int(rows[row]))
-
-    values = scores_from_text(column, fail=failing(place)) if table.inner.text_scores else column
-    if table.scales is None:
-        return values.cast(pl.Float64).to_numpy()
-    return table.scales.mapped_column(metric, values, place=place)
-
-
-def without_metrics(table: Table) -> Table:
-    """The table as it is in its file, without the items of metrics."""
-    return table.inner if isinstance(table, MetricTable | ChosenMetric | WatchedMetric) else table
