@@ -56,7 +56,7 @@ def journal_scores(
         replicates=(str(page.replicate),),
         values=values,
         score_range=study.design.score_range,
-        gaps="worst-case" if study.on_error == "worst-case" else "refuse",
+        gaps="worst-case" if study.file.on_error == "worst-case" else "refuse",
     )
 
 
@@ -169,8 +169,8 @@ def spent_so_far(
         models=study.names,
         replicates=replicates,
         samples=samples,
-        full_samples=(per_model * study.budget + more) * len(study.names),
-        budget=study.budget,
+        full_samples=(per_model * study.file.budget + more) * len(study.names),
+        budget=study.file.budget,
         prices=study.prices,
         unfinished=unfinished.values(),
         inside=None if first is None else unfinished.get(first),

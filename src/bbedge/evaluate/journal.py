@@ -18,7 +18,6 @@ from typing import IO, Any
 from msgspec.structs import replace
 
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.engine import Failed
 from bbedge.evaluate.journal_file import (
     append,
     append_line,
@@ -32,7 +31,7 @@ from bbedge.evaluate.journal_file import (
 )
 from bbedge.files import LockedError, lock
 from bbedge.records.codec import convert
-from bbedge.records.journal import Done, FailedAttempt, Judged, Line, Lost, Replicate, Sent, Usage
+from bbedge.records.journal import Done, Failed, Judged, Line, Lost, Replicate, Sent, Usage
 from bbedge.text import shown_path
 
 _USAGE = "usage.jsonl"
@@ -180,11 +179,7 @@ class ReplicateFile:
 
     def add(self, what: Done | Failed | Judged | Sent) -> None:
         """Write what happened. When this returns, it is on the disk, unless it is a request that was sent."""
-        line: Line = (
-            FailedAttempt(model=what.model, sample=what.sample, error=what.error[:2000], usage=what.usage)
-            if isinstance(what, Failed)
-            else what
-        )
+        line = replace(what, error=what.error[:2000]) if isinstance(what, Failed) else what
         self._take(line)
         self._write(line_of(line), durable=not isinstance(line, Sent))
 
@@ -269,7 +264,7 @@ class ReplicateFile:
             self._take_judged(key, what)
         else:
             self._sent.pop(key, None)
-            if isinstance(what, FailedAttempt):
+            if isinstance(what, Failed):
                 self._waste(key[0], what.usage)
             else:
                 self._take_done(key, what)

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bbedge.errors import EvaluationError
+from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.records.journal import Replicate, Usage
-from bbedge.records.study import Price, SpendingLimits
+from bbedge.records.study import Price
 from bbedge.text import listed
 
 LimitName = Literal["max_cost", "max_tokens", "max_hours"]
@@ -181,20 +182,23 @@ class Reached:
     """What was used when it was noticed."""
 
 
-def reached_limit(limits: SpendingLimits, used: Usage, *, hours: float, prices: Mapping[str, Price]) -> Reached | None:
-    """The first limit that is reached, if there is one."""
+def reached_limit(study: EvaluationSpec, used: Usage, *, hours: float = 0.0) -> Reached | None:
+    """The first limit of a study that is reached, if there is one."""
+    limits = study.file
     if limits.max_cost is not None:
-        unknown = sorted(set(used.tokens) - set(prices))
+        unknown = sorted(set(used.tokens) - set(study.prices))
         if unknown:
             raise EvaluationError(
                 f"max_cost cannot be checked, because {listed(unknown)} answered and has no price; add it under "
                 "[prices], or leave out max_cost. Finished samples are kept: run the same command again to continue"
             )
-        cost = cost_of(used, prices) or 0.0
-        if cost >= limits.max_cost:
-            return Reached(limit="max_cost", allowed=limits.max_cost, used=cost)
-    if limits.max_tokens is not None and used.total_tokens >= limits.max_tokens:
-        return Reached(limit="max_tokens", allowed=limits.max_tokens, used=used.total_tokens)
-    if limits.max_hours is not None and hours >= limits.max_hours:
-        return Reached(limit="max_hours", allowed=limits.max_hours, used=hours)
+    found: dict[LimitName, float] = {
+        "max_cost": cost_of(used, study.prices) or 0.0,
+        "max_tokens": used.total_tokens,
+        "max_hours": hours,
+    }
+    for name, amount in found.items():
+        allowed = getattr(limits, name)
+        if allowed is not None and amount >= allowed:
+            return Reached(limit=name, allowed=allowed, used=amount)
     return None

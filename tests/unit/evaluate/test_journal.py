@@ -4,10 +4,9 @@ import pytest
 from msgspec.structs import replace
 
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.engine import Failed
 from bbedge.evaluate.journal import Journal
 from bbedge.evaluate.journal_file import append, read_chain
-from bbedge.records.journal import Done, Judged, Sent, Usage
+from bbedge.records.journal import Done, Failed, Judged, Sent, Usage
 
 
 def done(model="a", sample="s1", **usage):

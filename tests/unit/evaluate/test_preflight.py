@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.engine import Answered, Failed, RequestWaits, StillSilent, Trouble
+from bbedge.evaluate.engine import Answered, RequestWaits, StillSilent, Trouble
 from bbedge.evaluate.events import Begun, CheckBegun, CheckEnded, Ended, ErrorSeen, SampleFailed, Waiting, plain
 from bbedge.evaluate.failures import Problem
 from bbedge.evaluate.journal_file import extra_usage
 from bbedge.evaluate.preflight import preflight_unwatched
 from bbedge.evaluate.runner import evaluate
-from bbedge.records.journal import Usage
+from bbedge.records.journal import Failed, Usage
 from bbedge.study.synthetic import SyntheticBenchmark
 from fake_engine import FakeEngine, fake_study
 

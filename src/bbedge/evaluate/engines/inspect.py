@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from inspect_ai import Task, task_with
 from inspect_ai import eval as inspect_eval
@@ -32,7 +32,7 @@ from pydantic import ValidationError
 
 from bbedge.credentials import redacted, secret_values
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.engine import Benchmark, CallSeeds, CheckReport, Failed, Job, Report, Sample
+from bbedge.evaluate.engine import Benchmark, CallSeeds, CheckReport, Job, Report, Sample
 from bbedge.evaluate.engines.inspect_hook import hear_jobs, trouble
 from bbedge.evaluate.engines.inspect_judging import judging_scorers
 from bbedge.evaluate.engines.inspect_models import (
@@ -44,7 +44,8 @@ from bbedge.evaluate.engines.inspect_models import (
 )
 from bbedge.evaluate.engines.process import redact_files
 from bbedge.evaluate.specification import EvaluationSpec
-from bbedge.records.study import StudyModel
+from bbedge.records.journal import Failed
+from bbedge.records.study import InspectBenchmark, StudyModel
 from bbedge.text import listed, quoted, shown, shown_path
 
 _CHECK_TIMEOUT = 60.0  # seconds for the short question, where the study sets no limit
@@ -55,9 +56,7 @@ class InspectEngine:
     """Runs an Inspect task."""
 
     def __init__(self, study: EvaluationSpec) -> None:
-        if study.inspect is None:
-            raise EvaluationError(f"{shown_path(study.path)}: [benchmark] task is missing")
-        self._study, self._settings = study, study.inspect
+        self._study, self._settings = study, cast("InspectBenchmark", study.benchmark)
 
     def benchmark(self) -> Benchmark:
         """The samples of the task. The models are made once, to find out now what would stop them later."""
@@ -93,7 +92,7 @@ class InspectEngine:
         judges = {name: self._role(role, name) for role, name in self._settings.roles.items()}
         asked = {model.name: self._model(model) for model in models} | judges
         with contextlib.redirect_stdout(io.StringIO()):
-            ask_all(asked, seeds, timeout=self._study.running.timeout or _CHECK_TIMEOUT, report=report)
+            ask_all(asked, seeds, timeout=self._study.file.run.timeout or _CHECK_TIMEOUT, report=report)
 
     def run(self, replicate: int, jobs: Sequence[Job], seeds: CallSeeds, report: Report) -> None:
         """Run all jobs in one evaluation, a task per model."""
@@ -125,7 +124,7 @@ class InspectEngine:
                         epochs=1,
                         fail_on_error=False,
                         max_tasks=len(tasks),
-                        max_samples=self._study.running.connections,
+                        max_samples=self._study.file.run.connections,
                     )
                 except PrerequisiteError as error:
                     raise EvaluationError(f"Inspect AI cannot run the task: {_one_line(error)}") from error
@@ -144,7 +143,7 @@ class InspectEngine:
         for key, why in _OURS.items():
             if key in given:
                 raise EvaluationError(f"{where}: config may not set {key}; {why}")
-        running = self._study.running
+        running = self._study.file.run
         ours = {
             "max_retries": running.request_retries,
             "max_connections": running.connections,

@@ -18,12 +18,12 @@ from inspect_ai.model import GenerateConfig
 from msgspec import structs
 
 from bbedge.errors import DataError
-from bbedge.evaluate.engine import CallSeeds, Failed, Job, JudgementKey, Report, RequestWaits, Trouble
+from bbedge.evaluate.engine import CallSeeds, Job, JudgementKey, Report, RequestWaits, Trouble
 from bbedge.evaluate.engines.empty_answer import EmptyAnswer, refuse_empty
 from bbedge.evaluate.engines.inspect_models import read_tokens
 from bbedge.evaluate.engines.inspect_scores import item_scores, judgements
 from bbedge.evaluate.failures import Problem
-from bbedge.records.journal import Done, Judged, Sent, Usage
+from bbedge.records.journal import Done, Failed, Judged, Sent, Usage
 
 _GIVEN_UP = re.compile(r"RetryError\(<Future at \S+ state=finished raised (\w+)>\)")
 

@@ -17,13 +17,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from msgspec import structs
 
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError, EvaluationError
-from bbedge.evaluate.engine import Answered, Benchmark, CheckReport, Failed, Job, Report, Sample, Trouble
+from bbedge.evaluate.engine import Answered, Benchmark, CheckReport, Job, Report, Sample, Trouble
 from bbedge.evaluate.engines.command import Calls, checked_scores, last_lines
 from bbedge.evaluate.engines.lm_eval_files import (
     ToolDocument,
@@ -52,7 +52,7 @@ from bbedge.evaluate.failures import Problem
 from bbedge.evaluate.servers import variables
 from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.readers import Choices, read_scores
-from bbedge.records.journal import Done, Usage
+from bbedge.records.journal import Done, Failed, Usage
 from bbedge.records.study import LmEvalBenchmark, StudyModel
 from bbedge.text import quoted, shown, shown_path
 
@@ -75,9 +75,7 @@ class LmEvalEngine:
     """Runs tasks of lm-evaluation-harness."""
 
     def __init__(self, study: EvaluationSpec) -> None:
-        if study.lm_eval is None:
-            raise EvaluationError(f"{shown_path(study.path)}: [benchmark] task is missing")
-        self._study, self._settings = study, study.lm_eval
+        self._study, self._settings = study, cast("LmEvalBenchmark", study.benchmark)
         self._home = study.path.resolve().parent
         self._calls = Calls(study)
         python = python_of(self._settings.python, self._home, shown_path(study.path))
@@ -162,7 +160,7 @@ class LmEvalEngine:
         questions = [partial(self._try, model, seeds(model.name)) for model in models if model not in asked]
         if asked:
             questions.insert(0, partial(self._ask, asked, seeds))
-        ask_in_threads(questions, report, workers=self._study.running.workers, stop=self._calls.stop)
+        ask_in_threads(questions, report, workers=self._study.file.run.workers, stop=self._calls.stop)
 
     def _ask(self, models: Sequence[StudyModel], seeds: Callable[[str], int], tell: Tell) -> None:
         """Ask the question itself."""
@@ -178,7 +176,7 @@ class LmEvalEngine:
                     "model_args": {**of_model["requests"], **of_model["model_args"]},
                     "generation": self._generation(model),
                     "seed": seeds(model.name),
-                    "timeout": self._study.running.timeout or _PATIENCE,
+                    "timeout": self._study.file.run.timeout or _PATIENCE,
                 }
             )
 
@@ -267,14 +265,9 @@ class LmEvalEngine:
                     unseeded=(model.name,) if sent["requests"] > sent["seeded"] else (),
                     served=tuple(map(str, sent["served"])),
                 )
-        return Failed(
-            model=model.name,
-            sample=sample.name,
-            error=problem,
-            usage=usage,
-            # Where a request that failed has ended the run, the cause was heard.
-            problem=None if sent["heard"] else self._problem(model, problem, folder),
-        )
+        if not sent["heard"]:  # where a request that failed has ended the run, the cause was heard
+            tell(Trouble(model=model.name, sample=sample.name, problem=self._problem(model, problem, folder)))
+        return Failed(model=model.name, sample=sample.name, error=problem, usage=usage)
 
     def _order(
         self, model: StudyModel, seed: int, out: Path, items: Sequence[str], settings: LmEvalBenchmark
@@ -293,7 +286,7 @@ class LmEvalEngine:
 
     def _of_model(self, model: StudyModel) -> dict[str, Any]:
         """What the tool makes a model from."""
-        running = self._study.running
+        running = self._study.file.run
         requests = {
             "num_concurrent": running.connections,
             "timeout": running.timeout and max(1, round(running.timeout)),
@@ -314,7 +307,7 @@ class LmEvalEngine:
 
     @property
     def _rule(self) -> str:
-        return "worst-case" if self._study.on_error == "worst-case" else "refuse"
+        return "worst-case" if self._study.file.on_error == "worst-case" else "refuse"
 
     def _read(self, out: Path, *, blocks: str) -> Scores:
         """The samples of one run."""
