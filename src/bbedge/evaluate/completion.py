@@ -194,8 +194,9 @@ class Completion:
         return [job for job in jobs if job.key not in self.page.done]
 
     def _seed(self, job: Job, call: int, judging: JudgementKey | None = None) -> int:
-        model, sample = job.key
-        return self.seeds.seed(model=model, sample=sample, replicate=self.page.replicate, call=call, judging=judging)
+        return self.seeds.seed(
+            model=job.model.name, sample=job.sample.name, replicate=self.page.replicate, call=call, judging=judging
+        )
 
     def _batches(self, left: list[Job]) -> list[list[Job]]:
         """All at once, unless there are limits to check in between."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
+from typing import get_args
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.evaluate.study_board import FirstRunSchedule
 from bbedge.evaluate.usage import PassSaving, Spent, pass_saving, spent
 from bbedge.records.events import AttemptBegun, PartAdded
-from bbedge.records.journal import Replicate
+from bbedge.records.journal import ExtraKind
 from bbedge.text import counted, quoted, shown, shown_path
 
 _MANY = 8  # samples whose answers must repeat before it is worth a note ...
@@ -142,40 +143,19 @@ def copied_replicate_error(place: int, error: CopiedReplicateError) -> Evaluatio
     )
 
 
-def spent_so_far(
-    study: EvaluationSpec,
-    benchmark: Benchmark,
-    journal: Journal,
-    *,
-    replicates: int,
-    first: int | None = None,
-    first_samples: Sequence[Sample] = (),
-) -> Spent:
-    """What the journal knows, beside every sample of every model in every replicate of the budget.
-
-    ``first`` is the replicate that is run in parts, if there is one, and ``first_samples`` are its samples.
-    """
-    finished, per_model = journal.finished(), len(benchmark.samples)
-    samples = sum(each.samples for each in finished)
-    unfinished = {}
-    for place in journal.pages():
-        page = journal.page(place)
-        unfinished[place] = page.record(len(benchmark.items))
-        samples += len(page.done)
-        page.close()
-    more = max(0, len(first_samples) - per_model)  # a sample that was run in parts is one for each part
+def spent_so_far(study: EvaluationSpec, first: FirstRunSchedule, journal: Journal, *, replicates: int) -> Spent:
+    """What the journal knows, beside every sample of every model in every replicate of the budget."""
+    samples, unfinished = len(first.benchmark.samples), journal.unfinished()
+    # A sample that was run in parts is one for each part.
+    more = 0 if first.place is None else max(0, len(first.samples_of(first.place)) - samples)
     return spent(
-        finished,
-        models=study.names,
+        study,
+        journal.finished(),
+        unfinished.values(),
         replicates=replicates,
-        samples=samples,
-        full_samples=(per_model * study.file.budget + more) * len(study.names),
-        budget=study.file.budget,
-        prices=study.prices,
-        unfinished=unfinished.values(),
-        inside=None if first is None else unfinished.get(first),
-        checks=extra_usage(journal.folder, "check"),
-        pilot=extra_usage(journal.folder, "pilot"),
+        full_samples=(samples * study.file.budget + more) * len(study.names),
+        inside=None if first.place is None else unfinished.get(first.place),
+        extras={kind: extra_usage(journal.folder, kind) for kind in get_args(ExtraKind)},
     )
 
 
@@ -183,14 +163,8 @@ def first_pass_saving(
     study: EvaluationSpec, benchmark: Benchmark, journal: Journal, *, first: int
 ) -> PassSaving | None:
     """What looks inside the first pass saved, now that the pass is over; ``None`` if its usage is not known."""
-    found: Replicate | None = next((each for each in journal.finished() if each.replicate == first), None)
-    if found is None and first in journal.pages():
-        page = journal.page(first)
-        found = page.record(len(benchmark.items))
-        page.close()
-    if found is None:
-        return None
-    return pass_saving(found, models=study.names, items=len(benchmark.items), prices=study.prices)
+    known = journal.unfinished() | {each.replicate: each for each in journal.finished()}
+    return pass_saving(study, known[first], items=len(benchmark.items)) if first in known else None
 
 
 def check_usage(journal: Journal, *, replicates: int) -> None:

@@ -335,11 +335,7 @@ class _Runner:
             self.call.watch(Noted(text=text))
 
     def _spent(self) -> Spent:
-        first, done = self.first.place, self._place - 1
-        samples = () if first is None else self.first.samples_of(first)
-        return handover.spent_so_far(
-            self.call.study, self.first.benchmark, self.journal, replicates=done, first=first, first_samples=samples
-        )
+        return handover.spent_so_far(self.call.study, self.first, self.journal, replicates=self._place - 1)
 
     def _end(self, reason: Reason, reached: Reached | None = None) -> Ended:
         self.close()

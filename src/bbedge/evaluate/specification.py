@@ -15,7 +15,6 @@ from msgspec import structs
 from bbedge.board.design import FILLED_IN, BoardDesign
 from bbedge.credentials import find_credentials, find_in_words
 from bbedge.errors import DesignError, FormatError
-from bbedge.evaluate.engines.lm_eval_files import refuse_own_settings
 from bbedge.evaluate.engines.process import hashes, program_files
 from bbedge.evaluate.question import Question, gate_question, parse_question
 from bbedge.files import read_text
@@ -31,6 +30,16 @@ from bbedge.records.study import (
     StudyModel,
 )
 from bbedge.text import listed, quoted, shown, shown_path
+
+_SETTINGS_OF_THE_RUNNER = {
+    "seed": "every run has a seed of its own",
+    "use_cache": "caches are off, or replicates would not be fresh",
+    "cache_requests": "caches are off, or replicates would not be fresh",
+    "predict_only": "without scores there is nothing to compare",
+    "output_path": "the runner chooses it",
+    "log_samples": "samples are always written",
+}
+"""Options of lm-evaluation-harness that are not for a study to choose, with the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,8 +260,14 @@ def _checkpoints(value: object) -> dict[str, object]:
 
 
 def _benchmark(file: StudyFile, *, source: str) -> Benchmark:
-    if file.engine == "lm_eval":
-        refuse_own_settings(file.benchmark, source=source)
+    args = file.benchmark.get("args") if file.engine == "lm_eval" else None
+    if isinstance(args, Mapping):
+        for key in filter(args.__contains__, _SETTINGS_OF_THE_RUNNER):
+            raise FormatError(f"{source}: args: {key} may not be set; {_SETTINGS_OF_THE_RUNNER[key]}")
+        for name in ("gen_kwargs", "metadata"):
+            if isinstance(args.get(name), Mapping) and "seed" in args[name]:
+                why = _SETTINGS_OF_THE_RUNNER["seed"]
+                raise FormatError(f"{source}: args: {name}: seed may not be set; {why}")
     return convert(file.benchmark, BENCHMARKS[file.engine], source=source)
 
 

@@ -239,8 +239,8 @@ def frozen_design(study: EvaluationSpec, benchmark: Benchmark) -> BoardDesign:
     if design.checkpoints is None:
         return design
     raise DesignError(
-        f"{shown_path(study.path)}: checkpoints: the engine {study.file.engine} runs the whole benchmark in one call here, "
-        "so that there is nothing to look at inside a pass; leave out checkpoints"
+        f"{shown_path(study.path)}: checkpoints: the engine {study.file.engine} runs the whole benchmark in one call "
+        "here, so that there is nothing to look at inside a pass; leave out checkpoints"
         + _REMEDIES.get(study.file.engine, "")
     )
 

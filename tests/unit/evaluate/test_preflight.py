@@ -61,8 +61,8 @@ def test_every_model_is_asked_once_before_the_first_sample_and_it_is_counted(tmp
     assert seen[1].answered == FAR.models
     assert plain(seen[1]) == {
         "event": "check-ended",
-        "answered": list(FAR.models),
-        "failed": [],
+        "answered": FAR.models,
+        "failed": (),
         "calls": 3,
         "tokens": 30,
     }

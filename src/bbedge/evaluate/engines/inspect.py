@@ -24,6 +24,7 @@ from typing import Any, cast
 
 from inspect_ai import Task, task_with
 from inspect_ai import eval as inspect_eval
+from inspect_ai._util._async import run_coroutine
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.dataset import Sample as InspectSample
 from inspect_ai.model import GenerateConfig, Model
@@ -89,10 +90,11 @@ class InspectEngine:
 
     def check(self, models: Sequence[StudyModel], seeds: Callable[[str], int], report: CheckReport) -> None:
         """Ask every model, and every judge, one short question with the settings that it has in the study."""
-        judges = {name: self._role(role, name) for role, name in self._settings.roles.items()}
-        asked = {model.name: self._model(model) for model in models} | judges
+        asked = {model.name: self._model(model) for model in models}
+        asked |= {name: self._role(role, name) for role, name in self._settings.roles.items()}
         with contextlib.redirect_stdout(io.StringIO()):
-            ask_all(asked, seeds, timeout=self._study.file.run.timeout or _CHECK_TIMEOUT, report=report)
+            timeout = self._study.file.run.timeout or _CHECK_TIMEOUT
+            run_coroutine(ask_all(asked, seeds, timeout=timeout, report=report))
 
     def run(self, replicate: int, jobs: Sequence[Job], seeds: CallSeeds, report: Report) -> None:
         """Run all jobs in one evaluation, a task per model."""
@@ -132,22 +134,24 @@ class InspectEngine:
             raise heard.failure
         if heard.cancelled or len(logs) < len(tasks) or any(log.status == "cancelled" for log in logs):
             raise KeyboardInterrupt
-        for log_ in logs:
-            if log_.status == "error" and log_.error is not None:
-                name = (log_.eval.metadata or {}).get("bbedge_model", "")
-                for job in by_model.get(name, []):
-                    if (name, job.sample.name) not in heard.reported:
-                        report(Failed(model=name, sample=job.sample.name, error=log_.error.message))
+        errors = {
+            (each.eval.metadata or {}).get("bbedge_model"): each.error.message
+            for each in logs
+            if each.status == "error" and each.error is not None
+        }
+        for job in jobs:
+            if job.model.name in errors and job.key not in heard.reported:
+                report(Failed(model=job.model.name, sample=job.sample.name, error=errors[job.model.name]))
 
     def _config(self, given: Mapping[str, Any], where: str) -> GenerateConfig:
         for key, why in _OURS.items():
             if key in given:
                 raise EvaluationError(f"{where}: config may not set {key}; {why}")
-        running = self._study.file.run
+        run = self._study.file.run
         ours = {
-            "max_retries": running.request_retries,
-            "max_connections": running.connections,
-            "attempt_timeout": None if running.timeout is None else max(1, round(running.timeout)),
+            "max_retries": run.request_retries,
+            "max_connections": run.connections,
+            "attempt_timeout": None if run.timeout is None else max(1, round(run.timeout)),
         }
         try:
             return GenerateConfig(**{key: value for key, value in {**ours, **given}.items() if value is not None})
@@ -162,9 +166,8 @@ class InspectEngine:
 
     def _make(self, what: str, model: StudyModel) -> Model:
         where = f"{shown_path(self._study.path)}: {what}"
-        config = self._config(model.config, where)
         try:
-            return made_model(model.model, config, model.base_url, model.args)
+            return made_model(model.model, self._config(model.config, where), model.base_url, model.args)
         except (PrerequisiteError, ValueError, TypeError, ImportError) as error:
             raise EvaluationError(f"{where}: {_one_line(error)}") from error
 

@@ -25,27 +25,25 @@ from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError, EvaluationError
 from bbedge.evaluate.engine import Answered, Benchmark, CheckReport, Job, Report, Sample, Trouble
 from bbedge.evaluate.engines.command import Calls, checked_scores, last_lines
-from bbedge.evaluate.engines.lm_eval_files import (
-    ToolDocument,
-    answers,
-    chosen,
-    documents_of,
-    fingerprint,
-    prompt_words,
-    renamed,
-    sample_files,
-    words,
-)
 from bbedge.evaluate.engines.lm_eval_process import (
     REQUESTS,
     QuestionBegun,
     Tell,
     Tool,
+    ToolDocument,
+    answers,
     ask_in_threads,
+    chosen,
+    documents_of,
+    fingerprint,
     parse_report,
     problem_of,
+    prompt_words,
     python_of,
+    renamed,
     report_of,
+    sample_files,
+    words,
 )
 from bbedge.evaluate.engines.process import redact_files
 from bbedge.evaluate.failures import Problem

@@ -179,7 +179,7 @@ def count(answer: dict[str, Any], report: dict[str, Any]) -> None:
     """Add the tokens of one answer, and what it calls the model; refuse one that says nothing."""
     if answer.get("error") and not answer.get("choices"):
         raise RuntimeError(f"the server answered with an error: {json.dumps(answer['error'])[:400]}")
-    requests.empty_answer.refuse_empty(answer)
+    requests.refuse_empty(answer)
     if isinstance(answer.get("model"), str) and answer["model"] not in report["served"]:
         report["served"].append(answer["model"])
     report["tokens"] = [
