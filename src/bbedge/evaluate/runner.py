@@ -18,7 +18,6 @@ from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.errors import CopiedReplicateError
 from bbedge.evaluate import handover
-from bbedge.evaluate.attempts import end_finished, open_attempt
 from bbedge.evaluate.completion import Completion, StudyCall, jobs_of, unwatched
 from bbedge.evaluate.engine import Engine
 from bbedge.evaluate.events import (
@@ -123,7 +122,7 @@ class _Runner:
     def run(self, at_most: int | None) -> Ended:
         board, study = self.board, self.call.study
         self._keep_check()
-        end_finished(board)
+        handover.end_finished(board)
         for place in [each for each in self.journal.pages() if each < self._place]:  # what a crash has left
             page = self.journal.page(place)
             self.journal.finish(page, traces=handover.answer_hashes(page, self.first.samples_of(place)))
@@ -211,7 +210,7 @@ class _Runner:
             return self._page
         place, active = self._place, tuple(self.board.state.active)
         seeds = seeds_of(self.call.study, self.first.benchmark, self.board)
-        self._page = page = open_attempt(self.board, self.journal, place, seeds)
+        self._page = page = handover.open_attempt(self.board, self.journal, place, seeds)
         samples = self.first.samples_of(place)
         handover.check_page(page, samples, self.call.study.names)
         handover.check_parts(self.board, self.first, page)
@@ -276,7 +275,7 @@ class _Runner:
         place = page.replicate
         traces = handover.answer_hashes(page, self.first.samples_of(place))
         added = self._add(page, traces)
-        end_finished(self.board)
+        handover.end_finished(self.board)
         self.journal.finish(page, traces=traces)
         self._page = None
         self.call.watch(

@@ -75,20 +75,24 @@ class Tool:
         # Copies: Python looks for modules beside the file it runs, and beside ours is one called inspect.
         for name in (DRIVER, REQUESTS):
             shutil.copyfile(Path(__file__).with_name(name), folder / name)
-        lines = _Lines(folder / "heard.jsonl", heard)
-        paths = {"report": str(folder / "report.json"), "heard": str(lines.path)}
+        paths = {"report": str(folder / "report.json"), "heard": str(folder / "heard.jsonl")}
         (folder / "order.json").write_text(json.dumps({**order, **paths}), encoding="utf-8")
         words = [self.python, str(folder / file), str(folder / "order.json")]
-        with log.open("wb") as output:
+        with log.open("wb") as output, (folder / "heard.jsonl").open("a+b") as lines:
+
+            def read() -> None:
+                """Hand on the lines that are new and complete."""
+                while (line := lines.readline()).endswith(b"\n"):
+                    heard(json.loads(line))
+                lines.seek(-len(line), os.SEEK_CUR)
+
             try:
-                code = call(
-                    words, home=self._home, folder=folder, log=output, timeout=None, stop=self._stop, look=lines.read
-                )
+                code = call(words, home=self._home, folder=folder, log=output, timeout=None, stop=self._stop, look=read)
             except OSError as error:
                 return f"{shown(words[0], None)} cannot be run ({error.strerror})"
             except Stopped:
                 return "lm_eval was stopped with the study"
-        lines.read()
+            read()
         if code == 0:
             return None
         found = report_of(folder)
@@ -99,26 +103,6 @@ class Tool:
             )
         how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
         return f"lm_eval {how}: {_reason(found.get('error'), log)}; its output is in {shown_path(log)}"
-
-
-class _Lines:
-    """A file of JSON lines, read as it grows."""
-
-    def __init__(self, path: Path, heard: Hear) -> None:
-        self.path, self._heard, self._at = path, heard, 0
-
-    def read(self) -> None:
-        """Hand on the lines that are new and complete."""
-        try:
-            with self.path.open("rb") as file:
-                file.seek(self._at)
-                new = file.read()
-        except OSError:
-            return
-        complete = new[: new.rfind(b"\n") + 1]
-        self._at += len(complete)
-        for line in complete.splitlines():
-            self._heard(json.loads(line))
 
 
 def python_of(given: str | None, home: Path, source: str) -> str:

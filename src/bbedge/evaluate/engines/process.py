@@ -148,7 +148,8 @@ def call(
     record, succeeded = folder / _RECORD, False
     try:
         # No flush to the disk: what ends the machine ends the program, too.
-        record.write_text(json.dumps(_identity(child.pid) | {"mark": mark}), encoding="utf-8")
+        known = {"pid": child.pid, "start": _start(child.pid), "boot": _boot(), "mark": mark}
+        record.write_text(json.dumps(known), encoding="utf-8")
         succeeded = _wait(child, timeout, stop, look)
     finally:
         if not succeeded and child.returncode is None:
@@ -223,10 +224,6 @@ def _signal_group(child: subprocess.Popen[bytes], number: signal.Signals) -> Non
             child.send_signal(number)
 
 
-def _identity(pid: int) -> dict[str, object]:
-    return {"pid": pid, "start": _start(pid), "boot": _boot()}
-
-
 def _read(path: Path) -> bytes | None:
     """What the system says in a file, if it has one and may be asked."""
     try:
@@ -258,20 +255,15 @@ def _end_group(group: int, start: int, mark: str) -> bool:
             os.killpg(group, signal.SIGKILL)
             return True
     # The program itself has ended, and the number may have gone to another; what it has started carries its mark.
-    ended = False
+    ended, carried = False, f"{_MARK}={mark}".encode()
     for place in _PROC.glob("[0-9]*"):
-        pid = int(place.name)
-        fields = _fields(pid)
-        if fields is not None and int(fields[3]) == group and _has_mark(pid, mark):
+        fields = _fields(int(place.name)) or []
+        is_of_group = fields[3:4] == [str(group)]
+        if is_of_group and carried in (_read(place / "environ") or b"").split(b"\0"):
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+                os.kill(int(place.name), signal.SIGKILL)
                 ended = True
     return ended
-
-
-def _has_mark(pid: int, mark: str) -> bool:
-    environment = _read(_PROC / str(pid) / "environ") or b""
-    return f"{_MARK}={mark}".encode() in environment.split(b"\0")
 
 
 def redact_files(place: Path) -> None:
@@ -295,17 +287,14 @@ def _redacted_json(text: str, known: Sequence[str]) -> str:
         clean = redacted_record(document, known)
     except (ValueError, RecursionError):
         return redacted(text, known)
-    ending = text[len(text.rstrip()) :]
-    return text if clean == document else json.dumps(clean) + ending
+    return text if clean == document else json.dumps(clean) + text[len(text.rstrip()) :]
 
 
 def _redact_text(path: Path, clean: Clean, *, whole: bool = False) -> None:
     """Replace a file of text if a line of it, or the whole of it, is not clean."""
-    if all(clean(piece) == piece for piece in _pieces(path, whole=whole)):
-        return
-    with replacing(path) as file:
-        for piece in _pieces(path, whole=whole):
-            file.write(clean(piece).encode("utf-8", "surrogateescape"))
+    if any(clean(piece) != piece for piece in _pieces(path, whole=whole)):
+        with replacing(path) as file:
+            file.writelines(clean(piece).encode("utf-8", "surrogateescape") for piece in _pieces(path, whole=whole))
 
 
 def _pieces(path: Path, *, whole: bool) -> Iterator[str]:
@@ -323,14 +312,14 @@ def _redact_archive(path: Path, known: Sequence[str]) -> None:
     with contextlib.suppress(*broken), zipfile.ZipFile(path) as old:
         members = [old.getinfo(name) for name in dict.fromkeys(old.namelist())]
 
-        def clean(name: str) -> str:
+        def clean(name: str) -> bytes:
             text: str = old.read(name).decode("utf-8", "surrogateescape")
-            return _redacted_json(text, known) if name.endswith(".json") else redacted(text, known)
+            cleaned = _redacted_json(text, known) if name.endswith(".json") else redacted(text, known)
+            return cleaned.encode("utf-8", "surrogateescape")
 
-        if all(clean(each.filename).encode("utf-8", "surrogateescape") == old.read(each) for each in members):
+        if all(clean(each.filename) == old.read(each) for each in members):
             return
         with replacing(path) as file, zipfile.ZipFile(file, "w") as new:
             for each in members:
                 info = zipfile.ZipInfo(each.filename, each.date_time)
-                data = clean(each.filename).encode("utf-8", "surrogateescape")
-                new.writestr(info, data, compress_type=each.compress_type)
+                new.writestr(info, clean(each.filename), compress_type=each.compress_type)
