@@ -181,7 +181,7 @@ def described(problem: Problem, *, width: int = 300) -> str:
     place = f" at {shown(problem.endpoint, 200)}" if problem.endpoint else ""
     status = f" (HTTP {problem.status})" if problem.status is not None else ""
     line = f"{shown(problem.model)}{place}: {_WORDS[problem.kind]}{status}: {shown(problem.message, width)}"
-    return "\n".join([line, *(f"    | {each}" for each in problem.output)])
+    return "\n    | ".join([line, *problem.output])
 
 
 def advice(problem: Problem) -> str:

@@ -33,7 +33,6 @@ from bbedge.evaluate.engines.process import (
     program_files,
     redact_files,
     stamps,
-    unfinished_attempts,
     why_not_startable,
 )
 from bbedge.evaluate.failures import Problem
@@ -90,7 +89,6 @@ class CommandEngine:
             raise EvaluationError(
                 f"{shown_path(self._list)}: there is no column {quoted(missing[0])}, which the design uses; add it"
             )
-        text = repr(sorted(zip(items.items, items.blocks, strict=True)))
         whole = Sample(
             name=_WHOLE,
             items=items.items,
@@ -98,6 +96,7 @@ class CommandEngine:
             columns={column: items.columns[column] for column in columns},
             is_divisible=self._asks_for("{items}") or self._asks_for("{items.json}"),
         )
+        text = repr(sorted(zip(items.items, items.blocks, strict=True)))
         return Benchmark(samples=(whole,), fingerprint=hashlib.sha256(text.encode()).hexdigest())
 
     def _asks_for(self, placeholder: str) -> bool:
@@ -172,8 +171,8 @@ class CommandEngine:
         lines.write_text("".join(f"{item}\n" for item in order), encoding="utf-8")
         if self._asks_for("{items.json}"):
             place = {item: row for row, item in enumerate(self._items.items)}
-            known = {"block": self._items.blocks, **self._items.columns}
-            rows = [{"item": item} | {key: texts[place[item]] for key, texts in known.items()} for item in order]
+            known = {"item": self._items.items, "block": self._items.blocks, **self._items.columns}
+            rows = [{key: texts[place[item]] for key, texts in known.items()} for item in order]
             objects.write_text(json.dumps(rows, ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
         return {"{items}": str(lines), "{items.json}": str(objects)}
 
@@ -278,9 +277,7 @@ class Calls:
         logs in its folder lose their credentials.
         """
         if not self._cleaned:  # no other runner uses the folder now, so what runs in it is left from a killed one
-            left_over = unfinished_attempts(self._study.folder)
-            end_leftovers(self._study.folder)
-            for folder in left_over:
+            for folder in end_leftovers(self._study.folder):
                 redact_files(folder)
             self._cleaned = True
 
@@ -300,13 +297,12 @@ class Calls:
 
     def _new_folder(self, replicate: int, model: str) -> Path:
         """A folder that no call has had: what an earlier one still writes cannot get into it."""
-        number = self._study.names.index(model) + 1
-        parent = self._study.folder / f"replicate-{replicate:05d}" / f"model-{number:03d}"
+        models = self._study.folder / f"replicate-{replicate:05d}"
+        parent = models / f"model-{self._study.names.index(model) + 1:03d}"
         try:
-            parent.mkdir(parents=True, exist_ok=True)
             used = [int(path.name[8:]) for path in parent.glob("attempt-*[0-9]") if path.name[8:].isdigit()]
             folder = parent / f"attempt-{max(used, default=0) + 1:05d}"
-            folder.mkdir()
+            folder.mkdir(parents=True)
         except OSError as error:
             raise EvaluationError(f"{shown_path(parent)}: cannot be written ({error.strerror})") from error
         return folder

@@ -22,8 +22,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
-from inspect_ai import Task, task_with
-from inspect_ai import eval as inspect_eval
+import inspect_ai
 from inspect_ai._util._async import run_coroutine
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.dataset import Sample as InspectSample
@@ -110,11 +109,11 @@ class InspectEngine:
                 chosen = [samples[job.sample.name].model_copy(deep=True) for job in its_jobs]
                 metadata = {**(task.metadata or {}), "bbedge_model": name}
                 model = listen(self._model(its_jobs[0].model), name, trouble)
-                tasks.append(task_with(task, dataset=chosen, model=model, metadata=metadata, epochs=1))
+                tasks.append(inspect_ai.task_with(task, dataset=chosen, model=model, metadata=metadata, epochs=1))
             roles = {role: listen(self._role(role, name), name, trouble) for role, name in self._settings.roles.items()}
             with hear_jobs(jobs, seeds, report, scorer=self._settings.scorer) as heard:
                 try:
-                    logs = inspect_eval(
+                    logs = inspect_ai.eval(
                         tasks,
                         model_roles=dict(roles) or None,
                         log_dir=str(log_dir),
@@ -158,21 +157,18 @@ class InspectEngine:
         except ValidationError as error:
             raise EvaluationError(f"{where}: config: {_one_line(error.errors()[0]['msg'])}") from error
 
-    def _model(self, model: StudyModel) -> Model:
-        return self._make(f"model {quoted(model.name)}", model)
-
     def _role(self, role: str, name: str) -> Model:
-        return self._make(f"role {quoted(role)}", StudyModel(name=name, model=name))
+        return self._model(StudyModel(model=name), f"role {quoted(role)}")
 
-    def _make(self, what: str, model: StudyModel) -> Model:
-        where = f"{shown_path(self._study.path)}: {what}"
+    def _model(self, model: StudyModel, what: str = "") -> Model:
+        where = f"{shown_path(self._study.path)}: {what or f'model {quoted(model.name)}'}"
         try:
             return made_model(model.model, self._config(model.config, where), model.base_url, model.args)
         except (PrerequisiteError, ValueError, TypeError, ImportError) as error:
             raise EvaluationError(f"{where}: {_one_line(error)}") from error
 
     @cached_property
-    def _task(self) -> Task:
+    def _task(self) -> inspect_ai.Task:
         """The task, made once: a benchmark may come from the network."""
         spec = self._settings.task
         where = f"{shown_path(self._study.path)}: [benchmark] task {quoted(spec, None)}"
@@ -189,7 +185,7 @@ class InspectEngine:
                 f"{where}: cannot be made ({_one_line(error)}); give the name of an installed task or FILE.py@TASK, "
                 "and its arguments under [benchmark] args"
             ) from error
-        if not isinstance(task, Task):
+        if not isinstance(task, inspect_ai.Task):
             raise EvaluationError(f"{where}: is not an Inspect task")
         if task.scorer:
             task.scorer = judging_scorers(task.scorer, self._settings.judge_repeats)
@@ -211,9 +207,9 @@ class InspectEngine:
 @contextlib.contextmanager
 def _redacting(*places: Path) -> Iterator[None]:
     """Remove credentials from logs before, in case a killed run has left some, and after they are written."""
+    for place in places:
+        redact_files(place)
     try:
-        for place in places:
-            redact_files(place)
         yield
     finally:
         for place in places:
@@ -230,17 +226,20 @@ def _sample(name: str, sample: InspectSample, columns: Sequence[str]) -> Sample:
     if parts is not None and (not isinstance(parts, list) or not parts or not all(isinstance(p, str) for p in parts)):
         raise EvaluationError(f"sample {quoted(name)}: metadata items is not a list of strings")
     items = (name,) if parts is None else tuple(f"{name}/{part}" for part in parts)
-    texts = {column: _texts(name, column, metadata, parts) for column in columns}
-    return Sample(name=name, items=items, blocks=(block,) * len(items), columns=texts)
+    return Sample(
+        name=name,
+        items=items,
+        blocks=(block,) * len(items),
+        columns={column: _texts(name, column, metadata, parts) for column in columns},
+    )
 
 
 def _texts(name: str, column: str, metadata: Mapping[str, Any], parts: Sequence[str] | None) -> tuple[str, ...]:
     """The texts of a column, one for each item of a sample."""
     key = column.removeprefix("metadata.")
     value = metadata.get(key)
-    values = [value] * len(parts or (name,))
-    if parts is not None and isinstance(value, dict):
-        values = [value.get(part) for part in parts]
+    table = value if parts is not None and isinstance(value, dict) else None
+    values = [value if table is None else table.get(part) for part in parts or (name,)]
     if not all(isinstance(each, str | int | float) and str(each) not in ("", "nan") for each in values):
         raise EvaluationError(
             f"sample {quoted(name)}: metadata has no text or number {quoted(key)}, which the design uses"
@@ -292,5 +291,5 @@ def _registered(spec: str, args: Mapping[str, Any]) -> object:
 
 
 def _one_line(error: BaseException | str) -> str:
-    plain = " ".join(re.sub(r"\[/?[a-z ]+\]", "", str(error)).split())
-    return shown(redacted(plain, secret_values(os.environ)), 400)
+    plain = re.sub(r"\[/?[a-z ]+\]", "", str(error))
+    return shown(redacted(" ".join(plain.split()), secret_values(os.environ)), 400)

@@ -134,8 +134,11 @@ def answer_hash(state: TaskState, attempt: Attempt) -> str:
     Ids are left out, because they are drawn at random. The replies of a judge to an answer that was not yet finished
     are in it as far as they are in the messages.
     """
-    events = [event for event in answered(transcript().events) if event.config.seed in attempt.answer.seeds]
-    outputs = [[event.model, [_said(choice.message) for choice in event.output.choices]] for event in events]
+    outputs = [
+        [event.model, [_said(choice.message) for choice in event.output.choices]]
+        for event in answered(transcript().events)
+        if event.config.seed in attempt.answer.seeds
+    ]
     content = [outputs, [_said(message) for message in state.messages], state.output.completion]
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=repr).encode()).hexdigest()[:32]
 

@@ -110,17 +110,17 @@ def ask(question: Mapping[str, Any], tell: Tell) -> None:
 
 def made(question: Mapping[str, Any], other: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a model of the tool
     """The model, as the tool makes it."""
-    kind = importlib.import_module("lm_eval.api.registry").get_model(question["model"])
-    return kind(**{**question["model_args"], **other})
+    registry = importlib.import_module("lm_eval.api.registry")
+    return registry.get_model(question["model"])(**{**question["model_args"], **other})
 
 
 def posted(model: Any, headers: Mapping[str, str], question: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
     """Send the question once; the answer."""
     if not str(model.base_url).lower().startswith(("http://", "https://")):
         raise http.client.InvalidURL(f"{model.base_url} does not begin with http:// or https://")
-    body = json.dumps(payload(model, question)).encode()
     # Some providers turn away the client library by its name.
     sent = {"Content-Type": "application/json", "User-Agent": "lm-evaluation-harness", **headers}
+    body = json.dumps(payload(model, question)).encode()
     request = urllib.request.Request(model.base_url, data=body, headers=sent)
     try:
         with opener(model).open(request, timeout=question["timeout"]) as response:
@@ -270,11 +270,8 @@ def chain(error: BaseException) -> list[BaseException]:
 
 def status(error: BaseException) -> int | None:
     """The HTTP status: requests has it on the answer, aiohttp on the exception."""
-    for owner, name in ((getattr(error, "response", None), "status_code"), (error, "status")):
-        found = getattr(owner, name, None)
-        if isinstance(found, int):
-            return found
-    return None
+    found = (getattr(getattr(error, "response", None), "status_code", None), getattr(error, "status", None))
+    return next((each for each in found if isinstance(each, int)), None)
 
 
 def message(causes: list[BaseException]) -> str:

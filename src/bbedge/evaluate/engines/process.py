@@ -54,8 +54,7 @@ def program_file(word: str, home: Path) -> Path | None:
     """The file that a command's first word runs: a path, or the name of an installed program."""
     if "\0" in word or not word:
         return None
-    installed = None if os.sep in word else shutil.which(word)
-    return _file(Path(installed) if installed is not None else home / word)
+    return _file(home / ((None if os.sep in word else shutil.which(word)) or word))
 
 
 def why_not_startable(word: str, home: Path) -> str | None:
@@ -159,25 +158,19 @@ def call(
     return child.returncode
 
 
-def unfinished_attempts(folder: Path) -> list[Path]:
-    """The attempt folders below whose call has not ended, or whose runner was killed."""
-    return [record.parent for record in folder.glob(f"replicate-*/model-*/attempt-*/{_RECORD}")]
-
-
-def end_leftovers(folder: Path) -> int:
-    """End the process groups that a killed runner has left in any attempt folder below; how many there were."""
-    ended = 0
-    for attempt in unfinished_attempts(folder):
-        record = attempt / _RECORD
+def end_leftovers(folder: Path) -> list[Path]:
+    """End the process groups that a killed runner has left in any attempt folder below; these folders."""
+    records = [*folder.glob(f"replicate-*/model-*/attempt-*/{_RECORD}")]
+    for record in records:
         try:
             known = json.loads(record.read_text(encoding="utf-8"))
             pid, start, boot, mark = known["pid"], known["start"], known["boot"], known["mark"]
         except (OSError, ValueError, LookupError, TypeError):  # torn by the kill: its process is not known
             continue
         if isinstance(pid, int) and pid > 1 and start is not None and boot == _boot():
-            ended += _end_group(pid, start, str(mark))
+            _end_group(pid, start, str(mark))
         record.unlink(missing_ok=True)
-    return ended
+    return [record.parent for record in records]
 
 
 def _wait(
@@ -248,22 +241,20 @@ def _start(pid: int) -> int | None:
     return None if fields is None else int(fields[19])
 
 
-def _end_group(group: int, start: int, mark: str) -> bool:
+def _end_group(group: int, start: int, mark: str) -> None:
     """Kill a group, if it is still the one that was written down."""
     if _start(group) == start:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(group, signal.SIGKILL)
-            return True
+            return
     # The program itself has ended, and the number may have gone to another; what it has started carries its mark.
-    ended, carried = False, f"{_MARK}={mark}".encode()
+    carried = f"{_MARK}={mark}".encode()
     for place in _PROC.glob("[0-9]*"):
         fields = _fields(int(place.name)) or []
         is_of_group = fields[3:4] == [str(group)]
         if is_of_group and carried in (_read(place / "environ") or b"").split(b"\0"):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(int(place.name), signal.SIGKILL)
-                ended = True
-    return ended
 
 
 def redact_files(place: Path) -> None:
