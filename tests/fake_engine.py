@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from bbedge.evaluate.engine import Benchmark, Failed, Sample
+from bbedge.evaluate.engine import Benchmark, Sample
 from bbedge.evaluate.specification import EvaluationSpec
-from bbedge.records.journal import Done, Sent, Usage
+from bbedge.records.journal import Done, Failed, Sent, Usage
 from bbedge.study.synthetic import SyntheticBenchmark
 
 

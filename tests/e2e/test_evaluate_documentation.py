@@ -26,7 +26,7 @@ def test_the_studies_are_read(tmp_path):
         path = tmp_path / f"study{number}.toml"
         path.write_text(text, encoding="utf-8")
         study = EvaluationSpec.read(path)
-        assert study.budget == 20
+        assert study.file.budget == 20
 
 
 def test_the_options_are_told():

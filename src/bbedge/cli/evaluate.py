@@ -34,7 +34,7 @@ _HEADER = ("", "requests", "tokens", "cost")
 
 def forecast_lines(forecast: CostForecast, study: EvaluationSpec) -> list[str]:
     """A table: one pass of every model, one pass of all, the whole budget; and where the numbers come from."""
-    thing = "sample" if study.engine == "inspect" else "item"
+    thing = "sample" if study.file.engine == "inspect" else "item"
     names = display_names(forecast.models, width=30)
     rows = [_HEADER, *(_row(name, each, study) for name, each in zip(names, forecast.models.values(), strict=True))]
     rows.append(_row("one pass of all models", forecast.one_pass, study))

@@ -56,10 +56,10 @@ def saving_lines(spent: Spent, study: EvaluationSpec) -> list[str]:
     lines = [f"Replicates  {spent.replicates:,} of at most {spent.budget:,}"]
     if spent.unknown:
         lines.append(f"            usage of {spent.unknown:,} of them is not known: usage.jsonl does not list them")
-    if study.engine == "command":  # a sample is the whole benchmark there, and a call is counted by its items
+    if study.file.engine == "command":  # a sample is the whole benchmark there, and a call is counted by its items
         lines.append(f"Item runs   {_against(spent.used.calls, spent.full.calls, 'instead of')}")
     else:
-        what = "Runs        " if study.engine == "lm_eval" else "Samples     "
+        what = "Runs        " if study.file.engine == "lm_eval" else "Samples     "
         lines.append(f"{what}{_against(spent.samples, spent.full_samples, 'of at most')}")
         if spent.used.calls:
             lines.append(f"Requests    {_against(spent.used.calls, spent.full.calls)}")
@@ -80,7 +80,7 @@ def first_pass_lines(saving: PassSaving, study: EvaluationSpec) -> list[str]:
     lines = [
         f"First pass  {saving.items:,} of {saving.full_items:,} item runs; the looks inside it saved {saved:.0%} of it"
     ]
-    if study.engine != "command":
+    if study.file.engine != "command":
         lines.append(f"            requests {_against(saving.used.calls, saving.full.calls)}")
     if saving.used.total_tokens:
         lines.append(f"            tokens {_against(saving.used.total_tokens, saving.full.total_tokens)}")
@@ -350,7 +350,7 @@ class Screen:
         rate = self._finished / max(moment - self._since, 1e-3)
         here = sum(now.samples - self._done.get(model, 0) for model in now.models)
         later = (begun.budget - now.replicate) * len(now.models) * now.samples
-        things = "item runs" if self._study.engine == "command" else "requests"
+        things = "item runs" if self._study.file.engine == "command" else "requests"
         parts = [f"{self._calls:,} {things} by this command", f"{calls:,.1f} {things}/s", *trouble]
         if self._tokens:
             parts += [f"{self._tokens:,} tokens", f"{tokens:,.0f} tokens/s"]

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+
+from msgspec import structs
 
 from bbedge.credentials import redacted, secret_values
 from bbedge.errors import ReportedError
 from bbedge.evaluate.engine import (
     Benchmark,
     Engine,
-    Failed,
     Job,
     JudgementKey,
+    Reported,
     RequestSeeds,
     RequestWaits,
     Sample,
@@ -22,6 +25,7 @@ from bbedge.evaluate.engine import (
 )
 from bbedge.evaluate.events import (
     ErrorSeen,
+    Event,
     RequestsRepeated,
     SampleDone,
     SampleFailed,
@@ -33,13 +37,39 @@ from bbedge.evaluate.failures import Problem, ProblemCount, Problems, counted_li
 from bbedge.evaluate.journal import ReplicateFile
 from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.evaluate.usage import Reached
-from bbedge.records.journal import Done, Judged, Sent
+from bbedge.records.journal import Done, Failed
 from bbedge.text import quoted, shown_path
 
 _LONGEST_PAUSE = 60.0
 _LONGEST_ERROR = 4000  # characters
 _SMALLEST_BATCH = 20  # samples: fewer would leave connections idle at every check of the limits
 _CHECKS = 20  # of the limits in a replicate
+
+
+def unwatched(event: Event) -> None:
+    """The watcher where nobody watches."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudyCall:
+    """One call of the command: what it runs, and who hears of it."""
+
+    study: EvaluationSpec
+    engine: Engine
+    watch: Watcher = unwatched
+    interrupted: Callable[[], bool] = lambda: False
+    """Whether the engine caught an interrupt itself and continued."""
+    sleep: Callable[[float], None] = time.sleep
+    problems: Problems = field(default_factory=Problems)
+    """Where failures are counted."""
+    # The whole environment goes to the engine, so its errors may repeat any key that is in it.
+    secrets: tuple[str, ...] = field(default_factory=lambda: secret_values(os.environ))
+
+    def count(self, problem: Problem) -> Problem:
+        """Count a failure and report it; the same without credentials."""
+        cleaned = problem.cleaned(self.secrets)
+        self.watch(ErrorSeen(problem=cleaned, count=self.problems.add(cleaned)))
+        return cleaned
 
 
 def jobs_of(
@@ -83,144 +113,115 @@ def batches(jobs: Sequence[Job], *, size: int) -> list[list[Job]]:
 class Completion:
     """Runs the jobs of one replicate with retries, and stops between batches at a limit."""
 
-    study: EvaluationSpec
-    engine: Engine
+    call: StudyCall
     seeds: RequestSeeds
-    place: int
-    """The number of the replicate, pilots counted; 0 for the pilot of a dry run, which is no replicate."""
     page: ReplicateFile
-    """Its file in the journal."""
-    watch: Watcher
-    problems: Problems
-    """Where failures are counted."""
-    interrupted: Callable[[], bool]
-    sleep: Callable[[float], None]
+    """The file of the replicate; that of the pilot of a dry run, which is no replicate, has the number 0."""
     reached: Callable[[ReplicateFile], Reached | None]
     """The limit that is reached, if there is one."""
     _errors: dict[tuple[str, str], Problem] = field(default_factory=dict)
     """The last failure of each sample."""
     _troubled: set[tuple[str, str]] = field(default_factory=set)
     """Samples in progress whose trouble was reported before they ended."""
-    # The whole environment goes to the engine, so its errors may repeat any key that is in it.
-    _secrets: tuple[str, ...] = field(default_factory=lambda: secret_values(os.environ))
 
     def run(self, jobs: list[Job]) -> Reached | None:
         """Run until every sample has a score; what keeps failing stops the study, unless the design scores it.
 
         Returns the limit that has stopped it, if one has: the replicate is not complete then.
         """
-        running, page = self.study.running, self.page
-        for attempt in range(running.retries + 1):
+        file, page, watch = self.call.study.file, self.page, self.call.watch
+        for attempt in range(file.run.retries + 1):
             left = self._left(jobs)
             if not left:
                 return None
             if attempt:
-                pause = min(running.pause * 2 ** (attempt - 1), max(running.pause, _LONGEST_PAUSE))
-                self.watch(Waiting(samples=len(left), seconds=pause, attempt=attempt + 1))
-                self.sleep(pause)
+                pause = min(file.run.pause * 2 ** (attempt - 1), max(file.run.pause, _LONGEST_PAUSE))
+                watch(Waiting(samples=len(left), seconds=pause, attempt=attempt + 1))
+                self.call.sleep(pause)
             repeated = page.settle()
             if repeated:
-                self.watch(RequestsRepeated(requests=repeated))
+                watch(RequestsRepeated(requests=repeated))
             for batch in self._batches(left):
-                reached = self.reached(page)
+                reached = self.reached(page) if file.exist else None
                 if reached is not None:
                     return reached
-                self.engine.run(self.place, [self._informed(job) for job in batch], self._seed, self._report)
-                if self.interrupted():
+                informed = [replace(job, judged=page.judged.get(job.key, ())) for job in batch]
+                self.call.engine.run(page.replicate, informed, self._seed, self._report)
+                if self.call.interrupted():
                     raise KeyboardInterrupt
         left = self._left(jobs)
-        if self.study.on_error == "zero":
-            for job in left:
-                self._report(
-                    Done(model=job.model.name, sample=job.sample.name, scores=dict.fromkeys(job.sample.items, 0.0))
-                )
-        elif left and self.study.on_error == "worst-case":
-            self._leave_out(left)
-        elif left:
+        if left and file.on_error == "wait":
             self._give_up(left)
+        if file.on_error == "worst-case":
+            # Where no sample of a model has ended, its run is missing and not some of its scores: it stops the study.
+            running = {model for model, _ in page.done}
+            gone = [job for job in left if job.model.name not in running]
+            if gone:
+                self._give_up(gone)
+        for job in left:
+            model, sample = job.key
+            if file.on_error == "zero":
+                self._report(Done(model=model, sample=sample, scores=dict.fromkeys(job.sample.items, 0.0)))
+            else:  # missing, which is final
+                page.add(Done(model=model, sample=sample, scores=dict.fromkeys(job.sample.items)))
+                watch(SampleMissing(replicate=page.replicate, model=model, sample=sample))
         return None
 
-    def _report(self, what: Done | Failed | Sent | Judged | Trouble | RequestWaits) -> None:
+    def _report(self, what: Reported) -> None:
         """Take what the engine reports: the journal first, then the watcher."""
         if isinstance(what, RequestWaits):
-            self.watch(what)
-        elif isinstance(what, Trouble):
-            self._troubled.add((what.model, what.sample))
-            self._count(what.model, what.sample, what.problem)
+            self.call.watch(what)
+            return
+        key, place = (what.model, what.sample), self.page.replicate
+        if isinstance(what, Trouble):
+            self._troubled.add(key)
+            self._errors[key] = self.call.count(what.problem)
+            return
+        if isinstance(what, Failed):
+            what = structs.replace(what, error=redacted(what.error[:_LONGEST_ERROR], self.call.secrets))
+        self.page.add(what)
+        if isinstance(what, Done):
+            self._troubled.discard(key)
+            usage = self.page.done[key].usage  # with its judgements
+            self.call.watch(SampleDone(replicate=place, model=what.model, sample=what.sample, usage=usage))
         elif isinstance(what, Failed):
-            self._fail(what)
-        else:
-            self.page.add(what)
-            if isinstance(what, Done):
-                key = what.model, what.sample
-                self._troubled.discard(key)
-                usage = self.page.done[key].usage  # with its judgements
-                self.watch(SampleDone(replicate=self.place, model=what.model, sample=what.sample, usage=usage))
-
-    def _fail(self, what: Failed) -> None:
-        failed = replace(what, error=redacted(what.error[:_LONGEST_ERROR], self._secrets))
-        self.page.add(failed)
-        key = failed.model, failed.sample
-        if what.problem is not None:
-            self._count(*key, what.problem)
-        elif key not in self._troubled:
-            self._count(*key, Problem(kind="other", model=failed.model, message=failed.error))
-        self._troubled.discard(key)
-        self.watch(SampleFailed(replicate=self.place, model=failed.model, sample=failed.sample, error=failed.error))
-
-    def _count(self, model: str, sample: str, problem: Problem) -> None:
-        cleaned = problem.cleaned(self._secrets)
-        self._errors[model, sample] = cleaned
-        self.watch(ErrorSeen(problem=cleaned, count=self.problems.add(cleaned)))
+            if key not in self._troubled:
+                self._errors[key] = self.call.count(Problem(kind="other", model=what.model, message=what.error))
+            self._troubled.discard(key)
+            self.call.watch(SampleFailed(replicate=place, model=what.model, sample=what.sample, error=what.error))
 
     def _left(self, jobs: list[Job]) -> list[Job]:
-        return [job for job in jobs if (job.model.name, job.sample.name) not in self.page.done]
-
-    def _informed(self, job: Job) -> Job:
-        """The job with the judgements that earlier attempts at it have left."""
-        return replace(job, judged=self.page.judged.get((job.model.name, job.sample.name), ()))
+        return [job for job in jobs if job.key not in self.page.done]
 
     def _seed(self, job: Job, call: int, judging: JudgementKey | None = None) -> int:
         return self.seeds.seed(
-            model=job.model.name, sample=job.sample.name, replicate=self.place, call=call, judging=judging
+            model=job.model.name, sample=job.sample.name, replicate=self.page.replicate, call=call, judging=judging
         )
 
     def _batches(self, left: list[Job]) -> list[list[Job]]:
         """All at once, unless there are limits to check in between."""
-        if not self.study.limits.exist:
+        file = self.call.study.file
+        if not file.exist:
             return [left]
-        if self.study.engine != "inspect":  # a job is a call of a program there
-            return batches(left, size=self.study.running.workers)
-        return batches(left, size=max(_SMALLEST_BATCH, len(left) // _CHECKS))
-
-    def _leave_out(self, left: list[Job]) -> None:
-        """Record the scores of these samples as missing, which is final.
-
-        Where no sample of a model has ended, its run is missing and not some of its scores: it stops the study.
-        """
-        running = {model for model, _ in self.page.done}
-        gone = [job for job in left if job.model.name not in running]
-        if gone:
-            self._give_up(gone)
-        for job in left:
-            missing = dict.fromkeys(job.sample.items)
-            self.page.add(Done(model=job.model.name, sample=job.sample.name, scores=missing))
-            self.watch(SampleMissing(replicate=self.place, model=job.model.name, sample=job.sample.name))
+        # Of other engines a job is a call of a program.
+        size = max(_SMALLEST_BATCH, len(left) // _CHECKS) if file.engine == "inspect" else file.run.workers
+        return batches(left, size=size)
 
     def _give_up(self, left: list[Job]) -> None:
-        job = left[0]
-        error = self._errors.get((job.model.name, job.sample.name))
-        name = f"replicate {self.place}" if self.place else "the pilot"
+        study, job = self.call.study, left[0]
+        error = self._errors.get(job.key)
+        name = f"replicate {self.page.replicate}" if self.page.replicate else "the pilot"
         what = (
-            f"{name} is not complete: {len(left)} samples failed {self.study.running.retries + 1} "
+            f"{name} is not complete: {len(left)} samples failed {study.file.run.retries + 1} "
             f"times. {quoted(job.sample.name)} of "
         )
         after = (
             f"\nAn error is not a zero, so {name} stays incomplete until these samples succeed. Finished samples "
-            f"are kept: run the same command again to continue. Logs are in {shown_path(self.study.folder)}"
+            f"are kept: run the same command again to continue. Logs are in {shown_path(study.folder)}"
         )
         brief = f"{quoted(job.model.name)} {'was not reported' if error is None else 'was the first'}"
-        counts, repeated = self.problems.counts, [each for each in self.problems.counts if each.count > 1]
+        counts = self.call.problems.counts
+        repeated = [each for each in counts if each.count > 1]
         cause = brief
         if error is not None and (error.output or all(each.first.key != error.key for each in repeated)):
             cause, counts = described(error, width=400), tuple(each for each in counts if each.first.key != error.key)

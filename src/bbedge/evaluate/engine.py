@@ -16,7 +16,7 @@ from typing import Protocol, runtime_checkable
 
 from bbedge.errors import DataError
 from bbedge.evaluate.failures import Problem
-from bbedge.records.journal import Done, Judged, Sent, Usage
+from bbedge.records.journal import Done, Failed, Judged, Sent, Usage
 from bbedge.records.study import StudyModel
 from bbedge.text import quoted
 
@@ -28,7 +28,7 @@ class Sample:
     """What is run as a whole: a dialogue, a problem, or for a command the complete benchmark."""
 
     name: str
-    """Its name, by which it is found again after a crash."""
+    """By which it is found again after a crash."""
     items: tuple[str, ...]
     """The items that it scores."""
     blocks: tuple[str, ...]
@@ -95,45 +95,28 @@ class JudgementKey:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _OfSample:
-    """What an engine reports of one sample of a model."""
-
-    model: str
-    """The model's name on the board."""
-    sample: str
-    """The sample."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """One model on one sample in one replicate."""
 
     model: StudyModel
-    """The model."""
     sample: Sample
-    """The sample."""
     judged: tuple[Judged, ...] = ()
     """Judgements of earlier attempts at it. They hold for the same answer, which need not be judged again."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failed(_OfSample):
-    """A sample that has no score."""
-
-    error: str
-    """What went wrong, in a few lines at most."""
-    usage: Usage = field(default_factory=Usage)
-    """What the attempt cost all the same, without the judgements that were reported as :class:`Judged`."""
-    problem: Problem | None = None
-    """The cause, if the engine knows it and has not reported it as :class:`Trouble`."""
+    @property
+    def key(self) -> tuple[str, str]:
+        """The names of the model and the sample."""
+        return self.model.name, self.sample.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trouble(_OfSample):
-    """A request of a sample failed. The sample has not ended: the engine may send the request again."""
+class Trouble:
+    """A request of a sample, or the program that runs it, failed. The engine may send the request again."""
 
+    model: str
+    """The model's name on the board."""
+    sample: str
     problem: Problem
-    """The cause."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,10 +126,10 @@ class RequestWaits:
     model: str
     """The model's name on the board."""
     seconds: float
-    """How long it waits."""
 
 
-Report = Callable[[Done | Failed | Sent | Judged | Trouble | RequestWaits], None]
+Reported = Done | Failed | Sent | Judged | Trouble | RequestWaits
+Report = Callable[[Reported], None]
 
 
 class CallSeeds(Protocol):

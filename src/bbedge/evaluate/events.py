@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 from bbedge.board import Added
@@ -274,114 +274,96 @@ Watcher = Callable[[Event], None]
 def plain(event: Event) -> dict[str, Any]:
     """The event as plain values, for JSON lines."""
     name = "".join(f"-{c.lower()}" if c.isupper() else c for c in type(event).__name__).strip("-")
-    values: dict[str, Any] = {"event": name}
-    if isinstance(event, Looked | PartLooked | Ended):
-        return values | _look(event)
-    if isinstance(event, SampleDone):
-        usage = event.usage
-        return values | {
-            "replicate": event.replicate,
-            "model": event.model,
-            "sample": event.sample,
-            "calls": usage.calls,
-            "tokens": usage.total_tokens,
-            "seconds": round(usage.seconds, 3),
-        }
-    if isinstance(event, ErrorSeen):
-        return values | _problem(event.problem) | {"count": event.count}
-    if isinstance(event, LimitReached):
-        return values | asdict(event.reached) | {"replicate": event.replicate}
-    if isinstance(event, CheckEnded):
-        return values | {
-            "answered": list(event.answered),
-            "failed": list(event.failed),
-            "calls": event.usage.calls,
-            "tokens": event.usage.total_tokens,
-        }
-    return values | asdict(event)
+    match event:
+        case Looked() | PartLooked() | Ended():
+            values = _look(event)
+        case SampleDone() | CheckEnded():
+            values = {field.name: getattr(event, field.name) for field in fields(event) if field.name != "usage"}
+            values |= {"calls": event.usage.calls, "tokens": event.usage.total_tokens}
+            values |= {"seconds": round(event.usage.seconds, 3)} if isinstance(event, SampleDone) else {}
+        case ErrorSeen():
+            values = asdict(event.problem) | {"count": event.count}
+        case LimitReached():
+            values = asdict(event.reached) | {"replicate": event.replicate}
+        case _:
+            values = asdict(event)
+    return {"event": name} | values
 
 
 def _look(event: Looked | PartLooked | Ended) -> dict[str, Any]:
+    board, answer = event.leaderboard, event.answer
     values: dict[str, Any] = {
-        "replicate": event.leaderboard.replicates,
-        "answered": event.answer.answered,
-        "answer": event.answer.text,
-        "open": [list(pair) for pair in event.answer.open_pairs],
-        "ranks": _ranks(event.leaderboard),
+        "replicate": board.replicates,
+        "answered": answer.answered,
+        "answer": answer.text,
+        "open": answer.open_pairs,
+        "ranks": _ranks(board),
     }
     if not isinstance(event, PartLooked):
         values["spent"] = _spent(event.spent)
-    if event.leaderboard.views:
-        values["views"] = {str(view.name): {"ranks": _ranks(view)} for view in event.leaderboard.views}
+    if board.views:
+        values["views"] = {str(view.name): {"ranks": _ranks(view)} for view in board.views}
     if isinstance(event, Ended):
         return values | _end(event)
-    values |= {"replicate": event.replicate, "new_edges": [list(edge) for edge in event.new_edges]}
+    values |= {"replicate": event.replicate, "new_edges": event.new_edges}
     for name, view in values.get("views", {}).items():
-        view["new_edges"] = [list(edge) for edge in event.new_view_edges.get(name, ())]
+        view["new_edges"] = event.new_view_edges.get(name, ())
     if isinstance(event, PartLooked):
         values |= {
             "checkpoint": event.checkpoint.number,
             "checkpoints": event.checkpoints,
             "fraction": event.checkpoint.fraction,
             "blocks": event.checkpoint.blocks,
-            "models": list(event.models),
+            "models": event.models,
             "certified_pairs": event.certified_pairs,
         }
     return values
 
 
 def _end(event: Ended) -> dict[str, Any]:
-    values: dict[str, Any] = {"reason": event.reason, "retired": list(event.retired)}
+    values: dict[str, Any] = {"reason": event.reason, "retired": event.retired}
     if event.problems:
-        values["errors"] = [_problem(each.first) | {"count": each.count} for each in event.problems]
+        values["errors"] = [asdict(each.first) | {"count": each.count} for each in event.problems]
     if event.reached is not None:
         values["limit"] = asdict(event.reached)
-    early = event.leaderboard.early
+    early, saving = event.leaderboard.early, event.first_pass
     if early is not None:
-        saved = {} if event.first_pass is None else _saving(event.first_pass)
-        values["first_pass"] = {"complete": early.is_complete, "fraction": early.progress} | saved
+        values["first_pass"] = {"complete": early.is_complete, "fraction": early.progress}
+        if saving is not None:
+            values["first_pass"] |= {"item_runs": saving.items, "full_item_runs": saving.full_items, **_used(saving)}
     return values
 
 
-def _saving(saving: PassSaving) -> dict[str, Any]:
-    return {
-        "item_runs": saving.items,
-        "full_item_runs": saving.full_items,
-        "queries": saving.used.calls,
-        "full_queries": saving.full.calls,
-        "tokens": saving.used.total_tokens,
-        "full_tokens": saving.full.total_tokens,
-        "cost": saving.cost,
-        "full_cost": saving.full_cost,
-    }
-
-
-def _problem(problem: Problem) -> dict[str, Any]:
-    return asdict(problem) | {"output": list(problem.output)}
-
-
-def _ranks(leaderboard: Leaderboard) -> dict[str, list[int]]:
-    return dict(zip(leaderboard.design.models, map(list, leaderboard.graph.rank_intervals), strict=True))
+def _ranks(leaderboard: Leaderboard) -> dict[str, tuple[int, int]]:
+    return dict(zip(leaderboard.design.models, leaderboard.graph.rank_intervals, strict=True))
 
 
 def _spent(spent: Spent) -> dict[str, Any]:
+    used = _used(spent)
     return {
         "replicates": spent.replicates,
         "budget": spent.budget,
         "unknown_replicates": spent.unknown,
         "samples": spent.samples,
         "full_samples": spent.full_samples,
-        "queries": spent.used.calls,
+        "queries": used.pop("queries"),
         "useful_queries": spent.useful,
         "failed_queries": spent.failed,
         "lost_queries": spent.lost,
         "check_queries": spent.checks,
         "pilot_queries": spent.pilot,
-        "full_queries": spent.full.calls,
-        "tokens": spent.used.total_tokens,
-        "full_tokens": spent.full.total_tokens,
-        "cost": spent.cost,
-        "full_cost": spent.full_cost,
+        **used,
+    }
+
+
+def _used(saving: Spent | PassSaving) -> dict[str, Any]:
+    return {
+        "queries": saving.used.calls,
+        "full_queries": saving.full.calls,
+        "tokens": saving.used.total_tokens,
+        "full_tokens": saving.full.total_tokens,
+        "cost": saving.cost,
+        "full_cost": saving.full_cost,
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -30,6 +30,7 @@ that of such a server; the answer has no content; a program failed; anything els
 _LASTING: frozenset[ProblemKind] = frozenset({"no-connection", "credentials", "not-found", "refused", "program"})
 _PASSING: frozenset[ProblemKind] = frozenset({"rate-limit", "server"})
 _LONGEST = 4000  # characters of a message
+_EXCERPT = 300  # characters of an answer that is none
 _BY_STATUS: dict[int, ProblemKind] = {
     401: "credentials",
     403: "credentials",
@@ -94,6 +95,30 @@ def kind_of_status(status: int) -> ProblemKind:
     return "server" if status >= 500 else "refused" if status >= 400 else "answer"
 
 
+def kind_of_failure(
+    names: Set[str], status: int | None, *, unreachable: Set[str], broken: Sequence[str]
+) -> ProblemKind:
+    """The kind of a failed request, by the HTTP status or else by the names of the classes of its exceptions.
+
+    Every client library has classes of its own: ``unreachable`` are those of a server that cannot be connected to, and
+    ``broken`` are parts of the names of those of a connection that was lost.
+    """
+    if "EmptyAnswer" in names:
+        return "empty"
+    if status is not None:
+        return kind_of_status(status)
+    if names & unreachable:
+        return "no-connection"
+    if any("Timeout" in name for name in names):
+        return "timeout"
+    return "connection-lost" if any(part in name for name in names for part in broken) else "other"
+
+
+def answer_excerpt(kind: ProblemKind, message: str) -> str:
+    """A message; of an answer that is none, its beginning."""
+    return message[:_EXCERPT] + "…" if kind == "answer" and len(message) > _EXCERPT else message
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProblemCount:
     """How often a kind of failure was seen, with the first of its kind."""
@@ -156,7 +181,7 @@ def described(problem: Problem, *, width: int = 300) -> str:
     place = f" at {shown(problem.endpoint, 200)}" if problem.endpoint else ""
     status = f" (HTTP {problem.status})" if problem.status is not None else ""
     line = f"{shown(problem.model)}{place}: {_WORDS[problem.kind]}{status}: {shown(problem.message, width)}"
-    return "\n".join([line, *(f"    | {each}" for each in problem.output)])
+    return "\n    | ".join([line, *problem.output])
 
 
 def advice(problem: Problem) -> str:

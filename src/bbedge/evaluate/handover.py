@@ -1,10 +1,17 @@
-"""From the journal to the board: scores, hashes of answers, notes for its readers, and what was spent."""
+"""From the journal to the board: attempts, scores, hashes of answers, notes for its readers, and what was spent.
+
+An attempt at a replicate is on the board before the first request, so that none can be drawn again without a trace. A
+journal that is intact continues its attempt. If it is missing, or is not that of the attempt which the board has open,
+the attempt is recorded as abandoned and another one begins. The file of the replicate states its attempt before the
+board does: a crash between them is no attempt, because nothing was asked yet.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
+from typing import get_args
 
 import numpy as np
 
@@ -13,18 +20,49 @@ from bbedge.board.state import BoardState
 from bbedge.board.stored_scores import StoredScores
 from bbedge.core.scores import Scores
 from bbedge.errors import CopiedReplicateError, EvaluationError
-from bbedge.evaluate.engine import Benchmark, Sample
+from bbedge.evaluate.engine import Benchmark, RequestSeeds, Sample
 from bbedge.evaluate.journal import RUN_AGAIN, Journal, ReplicateFile
 from bbedge.evaluate.journal_file import extra_usage
 from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.evaluate.study_board import FirstRunSchedule
 from bbedge.evaluate.usage import PassSaving, Spent, pass_saving, spent
-from bbedge.records.events import AttemptBegun, PartAdded
-from bbedge.records.journal import Replicate
+from bbedge.records.events import AbandonReason, AttemptBegun, PartAdded
+from bbedge.records.journal import ExtraKind
 from bbedge.text import counted, quoted, shown, shown_path
 
 _MANY = 8  # samples whose answers must repeat before it is worth a note ...
 _LONG = 40  # ... and their mean length: the same letter or number twice is a coincidence
+
+
+def open_attempt(board: Board, journal: Journal, place: int, seeds: RequestSeeds) -> ReplicateFile:
+    """The file of the replicate at this place, in the attempt that is open or in a new one."""
+    page, earlier = journal.page(place), board.state.epoch.attempts.get(place, [])
+    is_open = bool(earlier) and earlier[-1] is None
+    if is_open and page.attempt == len(earlier):
+        return page
+    new, is_replaced = len(earlier) + 1, page.attempt not in (None, len(earlier) + 1)
+    if is_replaced:
+        page.set_aside()
+        page = journal.page(place)
+    try:
+        if page.attempt is None:
+            page.begin(new)
+        if is_open:
+            why: AbandonReason = "journal-replaced" if is_replaced else "journal-missing"
+            board.end_attempt(place, len(earlier), "abandoned", reason=why)
+        board.begin_attempt(place, new, seeds.number, journal.protocol)
+    except BaseException:
+        page.close()
+        raise
+    return page
+
+
+def end_finished(board: Board) -> None:
+    """Record attempts as finished whose replicates are on the board."""
+    epoch = board.state.epoch
+    for place, outcomes in list(epoch.attempts.items()):
+        if outcomes[-1] is None and place <= epoch.pilots + epoch.replicates:
+            board.end_attempt(place, len(outcomes), "finished")
 
 
 def journal_scores(
@@ -56,7 +94,7 @@ def journal_scores(
         replicates=(str(page.replicate),),
         values=values,
         score_range=study.design.score_range,
-        gaps="worst-case" if study.on_error == "worst-case" else "refuse",
+        gaps="worst-case" if study.file.on_error == "worst-case" else "refuse",
     )
 
 
@@ -142,40 +180,19 @@ def copied_replicate_error(place: int, error: CopiedReplicateError) -> Evaluatio
     )
 
 
-def spent_so_far(
-    study: EvaluationSpec,
-    benchmark: Benchmark,
-    journal: Journal,
-    *,
-    replicates: int,
-    first: int | None = None,
-    first_samples: Sequence[Sample] = (),
-) -> Spent:
-    """What the journal knows, beside every sample of every model in every replicate of the budget.
-
-    ``first`` is the replicate that is run in parts, if there is one, and ``first_samples`` are its samples.
-    """
-    finished, per_model = journal.finished(), len(benchmark.samples)
-    samples = sum(each.samples for each in finished)
-    unfinished = {}
-    for place in journal.pages():
-        page = journal.page(place)
-        unfinished[place] = page.record(len(benchmark.items))
-        samples += len(page.done)
-        page.close()
-    more = max(0, len(first_samples) - per_model)  # a sample that was run in parts is one for each part
+def spent_so_far(study: EvaluationSpec, first: FirstRunSchedule, journal: Journal, *, replicates: int) -> Spent:
+    """What the journal knows, beside every sample of every model in every replicate of the budget."""
+    samples, unfinished = len(first.benchmark.samples), journal.unfinished()
+    # A sample that was run in parts is one for each part.
+    more = 0 if first.place is None else max(0, len(first.samples_of(first.place)) - samples)
     return spent(
-        finished,
-        models=study.names,
+        study,
+        journal.finished(),
+        unfinished.values(),
         replicates=replicates,
-        samples=samples,
-        full_samples=(per_model * study.budget + more) * len(study.names),
-        budget=study.budget,
-        prices=study.prices,
-        unfinished=unfinished.values(),
-        inside=None if first is None else unfinished.get(first),
-        checks=extra_usage(journal.folder, "check"),
-        pilot=extra_usage(journal.folder, "pilot"),
+        full_samples=(samples * study.file.budget + more) * len(study.names),
+        inside=None if first.place is None else unfinished.get(first.place),
+        extras={kind: extra_usage(journal.folder, kind) for kind in get_args(ExtraKind)},
     )
 
 
@@ -183,14 +200,8 @@ def first_pass_saving(
     study: EvaluationSpec, benchmark: Benchmark, journal: Journal, *, first: int
 ) -> PassSaving | None:
     """What looks inside the first pass saved, now that the pass is over; ``None`` if its usage is not known."""
-    found: Replicate | None = next((each for each in journal.finished() if each.replicate == first), None)
-    if found is None and first in journal.pages():
-        page = journal.page(first)
-        found = page.record(len(benchmark.items))
-        page.close()
-    if found is None:
-        return None
-    return pass_saving(found, models=study.names, items=len(benchmark.items), prices=study.prices)
+    known = journal.unfinished() | {each.replicate: each for each in journal.finished()}
+    return pass_saving(study, known[first], items=len(benchmark.items)) if first in known else None
 
 
 def check_usage(journal: Journal, *, replicates: int) -> None:

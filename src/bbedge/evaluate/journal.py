@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -18,7 +19,6 @@ from typing import IO, Any
 from msgspec.structs import replace
 
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.engine import Failed
 from bbedge.evaluate.journal_file import (
     append,
     append_line,
@@ -32,7 +32,7 @@ from bbedge.evaluate.journal_file import (
 )
 from bbedge.files import LockedError, lock
 from bbedge.records.codec import convert
-from bbedge.records.journal import Done, FailedAttempt, Judged, Line, Lost, Replicate, Sent, Usage
+from bbedge.records.journal import Done, Failed, Judged, Line, Lost, Replicate, Sent, Usage
 from bbedge.text import shown_path
 
 _USAGE = "usage.jsonl"
@@ -65,7 +65,6 @@ class Journal:
         blocks: Mapping[str, str] | None = None,
     ) -> None:
         self.folder = folder
-        """Where the files are."""
         self._blocks = blocks or {}
         self._study = {"root": root, "protocol": protocol} | ({} if order is None else {"order": str(order)})
         self._lock: IO[bytes] | None = None
@@ -107,6 +106,14 @@ class Journal:
             found.append(int(name[1]))
         return tuple(sorted(found))
 
+    def unfinished(self) -> dict[int, Replicate]:
+        """What is known of the replicates that have a file."""
+        found = {}
+        for place in self.pages():
+            with closing(self.page(place)) as page:
+                found[place] = page.record(len(self._blocks))
+        return found
+
     def page(self, replicate: int) -> ReplicateFile:
         """The file of a replicate in progress."""
         path = self.folder / f"replicate-{replicate:05d}.jsonl"
@@ -115,25 +122,23 @@ class Journal:
     def finished(self) -> list[Replicate]:
         """What is known of the replicates that are on the board."""
         if self._finished is None:
-            path = self.folder / _USAGE
-            chain = read_chain(path, remedy=_RESTORE)
-            found = each_line(chain, path, self._finished_from, remedy=_RESTORE)
-            self._finished = [each for each in found if each is not None]
-        return self._finished
 
-    def _finished_from(self, line: Mapping[str, Any], source: str) -> Replicate | None:
-        if not is_line_of_study(line, self._study):
-            return None
-        return convert({key: value for key, value in line.items() if key not in _STUDY}, Replicate, source=source)
+            def replicate_from(line: Mapping[str, Any], source: str) -> Replicate | None:
+                content = {key: value for key, value in line.items() if key not in _STUDY}
+                return convert(content, Replicate, source=source) if is_line_of_study(line, self._study) else None
+
+            chain = read_chain(self.folder / _USAGE, remedy=_RESTORE)
+            self._finished = [each for each in each_line(chain, replicate_from) if each is not None]
+        return self._finished
 
     def of_other_orders(self) -> set[int]:
         """Replicates that the same study has run for another board, which drew another order of the first pass."""
         any_order = {key: value for key, value in self._study.items() if key != "order"}
-        lines = read_chain(self.folder / _USAGE, remedy=_RESTORE).lines
-        others = (
-            line for line in lines if is_line_of_study(line, any_order) and not is_line_of_study(line, self._study)
-        )
-        return {convert(line["replicate"], int, source=_USAGE) for line in others}
+        return {
+            convert(line["replicate"], int, source=_USAGE)
+            for line in read_chain(self.folder / _USAGE, remedy=_RESTORE).lines
+            if is_line_of_study(line, any_order) and not is_line_of_study(line, self._study)
+        }
 
     def finish(self, page: ReplicateFile, *, traces: Mapping[str, str]) -> None:
         """Note what a replicate cost, now that the board has it, and remove its file. Doing it twice does no harm.
@@ -146,7 +151,8 @@ class Journal:
             record = page.record(len(self._blocks), traces)
             append_line(self.folder / _USAGE, self._study | line_of(record), remedy=_RESTORE)
             done.append(record)
-        page.remove()
+        page.close()
+        page.path.unlink(missing_ok=True)
 
 
 class ReplicateFile:
@@ -169,7 +175,7 @@ class ReplicateFile:
             raise EvaluationError(f"{shown_path(path)}: belongs to another study; give this one a folder of its own")
         self.attempt: int | None = chain.lines[0].get("attempt", 0) if chain.lines else None
         """The attempt at the replicate that the lines are of, 0 if they do not say; ``None`` before the first line."""
-        for line in each_line(chain, path, record_from, remedy=RUN_AGAIN, first=2):
+        for line in each_line(chain, record_from, first=2):
             self._take(line)
         self._file = opened_at(path, chain.end)
 
@@ -180,11 +186,7 @@ class ReplicateFile:
 
     def add(self, what: Done | Failed | Judged | Sent) -> None:
         """Write what happened. When this returns, it is on the disk, unless it is a request that was sent."""
-        line: Line = (
-            FailedAttempt(model=what.model, sample=what.sample, error=what.error[:2000], usage=what.usage)
-            if isinstance(what, Failed)
-            else what
-        )
+        line = replace(what, error=what.error[:2000]) if isinstance(what, Failed) else what
         self._take(line)
         self._write(line_of(line), durable=not isinstance(line, Sent))
 
@@ -198,16 +200,9 @@ class ReplicateFile:
             self._write({"lost": lost})
         return lost.total()
 
-    def usage(self) -> dict[str, Usage]:
-        """What each model has used so far, failed and lost attempts included."""
-        total = self.wasted
-        for (model, _), done in self.done.items():
-            total[model] = total.get(model, Usage()) + done.usage
-        return total
-
     def total(self) -> Usage:
-        """What all models have used so far."""
-        return sum(self.usage().values(), Usage())
+        """What all models have used so far, failed and lost attempts included."""
+        return self.record(0).total
 
     @property
     def wasted(self) -> dict[str, Usage]:
@@ -220,23 +215,20 @@ class ReplicateFile:
             total[model] = sum((each.usage for each in found), total.get(model, Usage()))
         return total
 
-    def shares(self, items: int) -> dict[str, float]:
-        """The part of so many items that each model has run, of the models that have not run all."""
-        run: Counter[str] = Counter()
-        for (model, _), done in self.done.items():
-            run[model] += len(done.scores)
-        return {model: done / items for model, done in run.items() if done < items}
-
     def record(self, items: int, traces: Mapping[str, str] | None = None) -> Replicate:
         """What the replicate has used so far, of a benchmark with so many items."""
+        usage, run = self.wasted, Counter[str]()
+        for (model, _), done in self.done.items():
+            usage[model] = usage.get(model, Usage()) + done.usage
+            run[model] += len(done.scores)
         return Replicate(
             replicate=self.replicate,
-            usage=self.usage(),
+            usage=usage,
             wasted=self.wasted,
             samples=len(self.done),
             lost=self.lost.total(),
             traces=traces or {},
-            shares=self.shares(items),
+            shares={model: done / items for model, done in run.items() if done < items},
         )
 
     def set_aside(self) -> None:
@@ -244,11 +236,6 @@ class ReplicateFile:
         self.close()
         names = (self.path.with_name(f"set-aside-{number:05d}-{self.path.name}") for number in count(1))
         self.path.rename(next(name for name in names if not name.exists()))
-
-    def remove(self) -> None:
-        """Close and delete the file."""
-        self._file.close()
-        self.path.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Close the file."""
@@ -266,30 +253,22 @@ class ReplicateFile:
         if isinstance(what, Sent):
             self._sent[key] += what.calls
         elif isinstance(what, Judged):
-            self._take_judged(key, what)
+            self.judged[key] = (*self.judged.get(key, ()), what)
+            self._sent[key] -= what.usage.calls  # they have ended with it, whatever becomes of the sample
+            if self._sent[key] <= 0:
+                del self._sent[key]
         else:
             self._sent.pop(key, None)
-            if isinstance(what, FailedAttempt):
+            if isinstance(what, Failed):
                 self._waste(key[0], what.usage)
-            else:
-                self._take_done(key, what)
-
-    def _take_judged(self, key: tuple[str, str], judged: Judged) -> None:
-        """Keep a judgement; its requests have ended with it, whatever becomes of the sample."""
-        self.judged[key] = (*self.judged.get(key, ()), judged)
-        self._sent[key] -= judged.usage.calls
-        if self._sent[key] <= 0:
-            del self._sent[key]
-
-    def _take_done(self, key: tuple[str, str], done: Done) -> None:
-        """Keep a finished sample; judgements of another answer than the one that is scored were in vain."""
-        usage = done.usage
-        for judged in self.judged.pop(key, ()):
-            if judged.answer in done.judged:
-                usage += judged.usage
-            else:
-                self._waste(key[0], judged.usage)
-        self.done[key] = replace(done, usage=usage)
+                return
+            usage = what.usage
+            for judged in self.judged.pop(key, ()):
+                if judged.answer in what.judged:
+                    usage += judged.usage
+                else:  # of another answer than the one that is scored, and so in vain
+                    self._waste(key[0], judged.usage)
+            self.done[key] = replace(what, usage=usage)
 
     def _waste(self, model: str, usage: Usage) -> None:
         self._wasted[model] = self._wasted.get(model, Usage()) + usage

@@ -41,6 +41,9 @@ _FIRST = hashlib.sha256(b"bbedge journal").hexdigest()
 class JournalLines:
     """The complete lines of a file."""
 
+    path: Path
+    remedy: str
+    """What to do about a line that is damaged."""
     lines: tuple[dict[str, Any], ...]
     """Their contents, without the version and checksums."""
     end: int
@@ -57,27 +60,26 @@ def read_chain(path: Path, *, remedy: str) -> JournalLines:
         data = b""
     except OSError as error:
         raise EvaluationError(f"{shown_path(path)}: cannot be read ({error.strerror})") from error
-    end = data.rfind(b"\n") + 1
+    complete = data[: data.rfind(b"\n") + 1]
     head, lines = _FIRST, []
-    for place, text in enumerate(data[:end].split(b"\n")[:-1], start=1):
+    for place, text in enumerate(complete.split(b"\n")[:-1], start=1):
+        where = f"{shown_path(path)}:{place}"
         content = _parsed(text)
         if content is None:
-            raise EvaluationError(f"{shown_path(path)}:{place}: the line is damaged; {remedy}")
+            raise EvaluationError(f"{where}: the line is damaged; {remedy}")
         given = content.pop(_SUM, None)
         if given is None:
-            raise EvaluationError(f"{shown_path(path)}:{place}: the line has no checksum; {remedy}")
+            raise EvaluationError(f"{where}: the line has no checksum; {remedy}")
         if place == 1:
-            check_file_version(content.get(_VERSION), what=f"{shown_path(path)}:1: the file", kind=EvaluationError)
+            check_file_version(content.get(_VERSION), what=f"{where}: the file", kind=EvaluationError)
         head = _next(head, content)
         if given != head or text != _text(content | {_SUM: head}):
             raise EvaluationError(
-                f"{shown_path(path)}:{place}: the checksum does not fit: this line was changed, or lines before it "
-                f"were inserted, removed or moved; {remedy}"
+                f"{where}: the checksum does not fit: this line was changed, or lines before it were inserted, removed "
+                f"or moved; {remedy}"
             )
-        if place == 1:
-            del content[_VERSION]
-        lines.append(content)
-    return JournalLines(lines=tuple(lines), end=end, head=head)
+        lines.append({key: value for key, value in content.items() if place > 1 or key != _VERSION})
+    return JournalLines(path=path, remedy=remedy, lines=tuple(lines), end=len(complete), head=head)
 
 
 def append(file: IO[bytes], head: str, content: Mapping[str, Any], *, durable: bool) -> str:
@@ -135,17 +137,13 @@ def opened_at(path: Path, end: int) -> IO[bytes]:
     return file
 
 
-def each_line(
-    chain: JournalLines, path: Path, read: Callable[[Mapping[str, Any], str], T], *, remedy: str, first: int = 1
-) -> list[T]:
+def each_line(chain: JournalLines, read: Callable[[Mapping[str, Any], str], T], *, first: int = 1) -> list[T]:
     """What every line of a file says, from the ``first`` on; ``read`` gets a line and its place."""
-    found = []
-    for place, line in enumerate(chain.lines[first - 1 :], start=first):
-        try:
-            found.append(read(line, f"{shown_path(path)}:{place}: the line is damaged"))
-        except FormatError as error:
-            raise EvaluationError(f"{error}; {remedy}") from error
-    return found
+    lines, where = enumerate(chain.lines[first - 1 :], start=first), shown_path(chain.path)
+    try:
+        return [read(line, f"{where}:{place}: the line is damaged") for place, line in lines]
+    except FormatError as error:
+        raise EvaluationError(f"{error}; {chain.remedy}") from error
 
 
 def is_line_of_study(line: Mapping[str, Any], study: Mapping[str, object]) -> bool:
@@ -172,13 +170,8 @@ def add_extra(folder: Path, kind: ExtraKind, usage: Usage) -> None:
 
 def extra_usage(folder: Path, *kinds: ExtraKind) -> Usage:
     """What all requests of these kinds have cost so far."""
-    path = folder / _FILE
-    extras = each_line(
-        read_chain(path, remedy=_REMEDY),
-        path,
-        lambda line, source: convert(line, Extra, source=source),
-        remedy=_REMEDY,
-    )
+    chain = read_chain(folder / _FILE, remedy=_REMEDY)
+    extras = each_line(chain, lambda line, source: convert(line, Extra, source=source))
     return sum((each.usage for each in extras if each.kind in kinds), Usage())
 
 

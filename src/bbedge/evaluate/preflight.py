@@ -10,25 +10,27 @@ shown, and no board is made or opened: what it found out cannot become evidence 
 from __future__ import annotations
 
 import math
-import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import product
 from statistics import stdev
 from typing import Any
 
-from bbedge.credentials import redacted, secret_values, without_credentials
+from msgspec import structs
+
+from bbedge.credentials import redacted, without_credentials
 from bbedge.errors import EvaluationError, ReportedError
-from bbedge.evaluate.completion import Completion
+from bbedge.evaluate.completion import Completion, StudyCall, unwatched
 from bbedge.evaluate.engine import Answered, Benchmark, Checking, Engine, Job, RequestSeeds, Sample, StillSilent
-from bbedge.evaluate.events import CheckBegun, CheckEnded, ErrorSeen, LimitReached, PilotBegun, Watcher
-from bbedge.evaluate.failures import Problem, Problems, advice, described
+from bbedge.evaluate.events import CheckBegun, CheckEnded, LimitReached, PilotBegun, Watcher
+from bbedge.evaluate.failures import Problem, advice, described
 from bbedge.evaluate.journal import Journal, ReplicateFile
 from bbedge.evaluate.journal_file import add_extra, extra_usage
 from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.evaluate.usage import Reached, cost_of, reached_limit
 from bbedge.records.journal import Usage
-from bbedge.records.study import Price, StudyModel
+from bbedge.records.study import StudyModel
 from bbedge.text import counted, shown_path
 
 _MOST = 5
@@ -46,36 +48,41 @@ class Checked:
     """What servers call their models, of those whose answers state it."""
 
 
-def preflight(
-    study: EvaluationSpec, engine: Engine, models: Sequence[StudyModel], problems: Problems, watch: Watcher
-) -> Checked:
+def preflight(call: StudyCall, models: Sequence[StudyModel]) -> Checked:
     """Ask every model its question; raise if the study would fail in any case.
 
     It would if a failure lasts until something is changed, or if no model answers at all without the servers saying
     that they are busy or have failed. An engine that cannot ask is left alone.
     """
-    if not study.running.preflight or not isinstance(engine, Checking):
+    study, answered, failed = call.study, dict[str, Answered](), list[Problem]()
+    if not study.file.run.preflight or not isinstance(call.engine, Checking):
         return Checked()
+
+    def report(what: Answered | StillSilent | Problem) -> None:
+        if isinstance(what, Answered):
+            answered[what.model] = what
+        elif isinstance(what, StillSilent):
+            place = None if what.endpoint is None else redacted(without_credentials(what.endpoint), call.secrets)
+            call.watch(replace(what, endpoint=place))
+        else:
+            failed.append(call.count(what))
+
     seeds = RequestSeeds.of("preflight", study.protocol_hash)
-    heard = _Heard(problems, watch)
-    watch(CheckBegun(models=tuple(model.name for model in models)))
-    engine.check(models, lambda name: seeds.seed(model=name, sample="", replicate=0), heard)
-    lasting = [problem for problem in heard.failed if problem.lasting]
-    if not heard.answered:
-        lasting = lasting or [problem for problem in heard.failed if not problem.passing]
+    call.watch(CheckBegun(models=tuple(model.name for model in models)))
+    call.engine.check(models, lambda name: seeds.seed(model=name, sample="", replicate=0), report)
+    lasting = [problem for problem in failed if problem.lasting]
+    if not answered:
+        lasting = lasting or [problem for problem in failed if not problem.passing]
     if lasting:
         _stop(study, lasting)
-    usage = sum((each.usage for each in heard.answered.values()), Usage())
-    watch(
-        CheckEnded(answered=tuple(heard.answered), failed=tuple(problem.model for problem in heard.failed), usage=usage)
-    )
-    served = {name: (each.served,) for name, each in heard.answered.items() if each.served}
-    return Checked(usage=usage, served=served)
+    usage = sum((each.usage for each in answered.values()), Usage())
+    call.watch(CheckEnded(answered=tuple(answered), failed=tuple(problem.model for problem in failed), usage=usage))
+    return Checked(usage=usage, served={name: (each.served,) for name, each in answered.items() if each.served})
 
 
 def preflight_unwatched(study: EvaluationSpec, engine: Engine) -> Checked:
     """The same for all models where no watcher is there to show anything: only the error that stops the study shows."""
-    checked = preflight(study, engine, study.models, Problems(), lambda event: None)
+    checked = preflight(StudyCall(study, engine), study.models)
     add_extra(study.folder, "check", checked.usage)
     return checked
 
@@ -84,37 +91,13 @@ def _stop(study: EvaluationSpec, found: Sequence[Problem]) -> None:
     lines = [f"  {described(problem)}" for problem in found[:_MOST]]
     if len(found) > _MOST:
         lines.append(f"  and {len(found) - _MOST} more")
-    advised = dict.fromkeys(filter(None, map(advice, found)))
+    lines += [f"To fix it: {each}." for each in dict.fromkeys(filter(None, map(advice, found)))]
     what = f"{shown_path(study.path)}: {counted(len(found), 'model')} did not answer a short question"
     again = "then run the same command again. To start without these questions, set preflight = false under [run]"
     raise ReportedError(
-        f"{what}, so no sample was run:\n"
-        + "\n".join(lines)
-        + "".join(f"\nTo fix it: {each}." for each in advised)
-        + f"\nT{again[1:]}",
+        "\n".join([f"{what}, so no sample was run:", *lines, f"T{again[1:]}"]),
         f"{what}, so no sample was run. Fix the {'errors' if len(found) > 1 else 'error'} above, {again}",
     )
-
-
-class _Heard:
-    """Takes what an engine reports about the short questions."""
-
-    def __init__(self, problems: Problems, watch: Watcher) -> None:
-        self._problems, self._watch = problems, watch
-        self._secrets = secret_values(os.environ)
-        self.answered: dict[str, Answered] = {}
-        self.failed: list[Problem] = []
-
-    def __call__(self, what: Answered | StillSilent | Problem) -> None:
-        if isinstance(what, Answered):
-            self.answered[what.model] = what
-        elif isinstance(what, StillSilent):
-            place = None if what.endpoint is None else redacted(without_credentials(what.endpoint), self._secrets)
-            self._watch(replace(what, endpoint=place))
-        else:
-            cleaned = what.cleaned(self._secrets)
-            self.failed.append(cleaned)
-            self._watch(ErrorSeen(problem=cleaned, count=self._problems.add(cleaned)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,60 +162,47 @@ def dry_run(
 
     Samples of an earlier pilot of the same study are used again.
     """
-    benchmark, watch = engine.benchmark(), watch or (lambda event: None)
+    call, benchmark = StudyCall(study, engine, watch or unwatched, interrupted, sleep), engine.benchmark()
+    is_sampled = study.file.engine == "inspect"  # of other engines the only sample is the whole benchmark
+    units = len(benchmark.samples) if is_sampled else len(benchmark.items)
     chosen = _chosen(study, benchmark, pilot) if pilot else []
-    units = len(benchmark.items) if study.engine != "inspect" else len(benchmark.samples)
     if not chosen:
         return _forecast(study, units, {}, Usage())
-    root = _root(study, benchmark, chosen)
+    # What distinguishes a pilot from others; of the same samples it is the same, whatever the number of them.
+    items = () if is_sampled else chosen[0].items
+    root = RequestSeeds.of("pilot", study.protocol_hash, benchmark.fingerprint, *items).root
     # The journal of the study is only locked: two commands must not run its programs at the same time.
     with Journal(study.folder, root=""), Journal(study.folder / f"pilot-{root[:12]}", root=root) as journal:
-        problems, page = Problems(), journal.page(_PLACE)
-        before, checked, reached = page.total(), Usage(), None
+        page, checked, reached = journal.page(_PLACE), Usage(), None
+        before = page.total()
+
+        def limit(page: ReplicateFile) -> Reached | None:
+            """The limit that is reached by what this dry run and earlier ones have used."""
+            used = checked + page.total() - before + extra_usage(study.folder, "check", "pilot")
+            return reached_limit(study, used)
+
         try:
-            checked = preflight(study, engine, study.models, problems, watch).usage
-            size = len(chosen) if study.engine == "inspect" else len(chosen[0].items)
-            watch(PilotBegun(models=study.names, samples=size))
-            reached = Completion(
-                study=replace(study, on_error="wait"),
-                engine=engine,
-                seeds=RequestSeeds.of("pilot", root),
-                place=_PLACE,
-                page=page,
-                watch=watch,
-                problems=problems,
-                interrupted=interrupted,
-                sleep=sleep,
-                reached=lambda page: _reached(study, checked + page.total() - before),
-            ).run([Job(model=model, sample=sample) for sample in chosen for model in study.models])
+            checked = preflight(call, study.models).usage
+            call.watch(PilotBegun(models=study.names, samples=len(chosen) if is_sampled else len(chosen[0].items)))
+            waiting = replace(call, study=replace(study, file=structs.replace(study.file, on_error="wait")))
+            seeds = RequestSeeds.of("pilot", root)
+            reached = Completion(call=waiting, seeds=seeds, page=page, reached=limit).run(
+                [Job(model=model, sample=sample) for sample in chosen for model in study.models]
+            )
         finally:
             used = page.total() - before
             page.close()
             add_extra(study.folder, "check", checked)
             add_extra(study.folder, "pilot", used)
     if reached is not None:
-        watch(LimitReached(reached=reached, replicate=_PLACE))
+        call.watch(LimitReached(reached=reached, replicate=_PLACE))
     return replace(_forecast(study, units, _by_model(study, page, chosen), checked + used), reached=reached)
-
-
-def _root(study: EvaluationSpec, benchmark: Benchmark, chosen: list[Sample]) -> str:
-    """What distinguishes a pilot from others; of the same samples it is the same, whatever the number of them."""
-    items = chosen[0].items if study.engine != "inspect" else ()
-    return RequestSeeds.of("pilot", study.protocol_hash, benchmark.fingerprint, *items).root
-
-
-def _reached(study: EvaluationSpec, used: Usage) -> Reached | None:
-    """The limit that is reached by what this dry run and earlier ones have used."""
-    if not study.limits.exist:
-        return None
-    used += extra_usage(study.folder, "check", "pilot")
-    return reached_limit(study.limits, used, hours=0.0, prices=study.prices)
 
 
 def _chosen(study: EvaluationSpec, benchmark: Benchmark, pilot: int) -> list[Sample]:
     """The samples of the pilot, at random; of a command, whose sample is the whole benchmark, a part of its items."""
     order = RequestSeeds.of("pilot", benchmark.fingerprint)
-    if study.engine == "inspect":
+    if study.file.engine == "inspect":
         names = order.shuffled([sample.name for sample in benchmark.samples], model="", replicate=_PLACE)
         samples = {sample.name: sample for sample in benchmark.samples}
         return [samples[name] for name in names[:pilot]]
@@ -246,44 +216,40 @@ def _chosen(study: EvaluationSpec, benchmark: Benchmark, pilot: int) -> list[Sam
 def _by_model(study: EvaluationSpec, page: ReplicateFile, chosen: list[Sample]) -> dict[str, list[Usage]]:
     """What each sample of the pilot has used, by model; of a command, what each item has used on average."""
     found: dict[str, list[Usage]] = {}
-    for sample in chosen:
-        for model in study.names:
-            done = page.done.get((model, sample.name))
-            if done is not None:
-                several = len(sample.items) if study.engine != "inspect" else 1
-                found.setdefault(model, []).extend([done.usage.scaled(1 / several)] * several)
+    for sample, model in product(chosen, study.names):
+        done = page.done.get((model, sample.name))
+        if done is not None:
+            several = len(sample.items) if study.file.engine != "inspect" else 1
+            found.setdefault(model, []).extend([done.usage.scaled(1 / several)] * several)
     if found.keys() != set(study.names):
         raise EvaluationError("the pilot ended before every model had a sample; raise the limit that ended it")
     return found
 
 
 def _forecast(study: EvaluationSpec, units: int, pilot: Mapping[str, list[Usage]], spent: Usage) -> CostForecast:
-    uses = {model: sum(each, Usage()).scaled(units / len(each)) for model, each in pilot.items()}
-    errors = {model: _error(each, units) for model, each in pilot.items()}
-    none = Estimate(requests=units, tokens=None, tokens_error=None, cost=None)
-    total = sum(uses.values(), Usage())
+    def estimate(models: Collection[str], passes: int = 1) -> Estimate:
+        if not pilot:
+            return Estimate(requests=units * len(models) * passes, tokens=None, tokens_error=None, cost=None)
+        one_pass = sum((sum(pilot[model], Usage()).scaled(units / len(pilot[model])) for model in models), Usage())
+        usage = one_pass.scaled(passes)
+        # An upper bound: all models and passes have the same items, so that errors do not cancel.
+        errors = [_error(pilot[model], units) for model in models]
+        known = [error for error in errors if error is not None]
+        return Estimate(
+            requests=usage.calls,
+            tokens=usage.total_tokens if usage.tokens else None,
+            tokens_error=round(passes * sum(known)) if usage.tokens and len(known) == len(errors) else None,
+            cost=cost_of(usage, study.prices),
+        )
+
     return CostForecast(
-        models={name: _estimate(uses[name], errors[name], study.prices) if pilot else none for name in study.names},
-        one_pass=_estimate(total, _combined(errors), study.prices)
-        if pilot
-        else replace(none, requests=units * len(study.names)),
-        whole=_estimate(total.scaled(study.budget), _combined(errors, study.budget), study.prices)
-        if pilot
-        else replace(none, requests=units * len(study.names) * study.budget),
-        budget=study.budget,
+        models={name: estimate([name]) for name in study.names},
+        one_pass=estimate(study.names),
+        whole=estimate(study.names, study.file.budget),
+        budget=study.file.budget,
         samples=units,
         pilot=min((len(each) for each in pilot.values()), default=0),
         spent=spent,
-    )
-
-
-def _estimate(usage: Usage, error: float | None, prices: Mapping[str, Price]) -> Estimate:
-    known = bool(usage.tokens)
-    return Estimate(
-        requests=usage.calls,
-        tokens=usage.total_tokens if known else None,
-        tokens_error=round(error) if known and error is not None else None,
-        cost=cost_of(usage, prices),
     )
 
 
@@ -292,9 +258,3 @@ def _error(each: list[Usage], units: int) -> float | None:
     if len(each) < 2:
         return None
     return _SURE * units * stdev(usage.total_tokens for usage in each) / math.sqrt(len(each))
-
-
-def _combined(errors: Mapping[str, float | None], factor: int = 1) -> float | None:
-    """An upper bound of the error of a sum: all models and passes have the same items, so that errors do not cancel."""
-    found = [error for error in errors.values() if error is not None]
-    return factor * sum(found) if len(found) == len(errors) else None

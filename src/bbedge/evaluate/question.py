@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
@@ -46,7 +47,7 @@ class Answer:
     """Whether the study may stop."""
     text: str
     """The answer, or what is missing, in one line."""
-    open_pairs: tuple[tuple[str, str], ...]
+    open_pairs: tuple[tuple[str, str], ...] = ()
     """Pairs that stand in the way, nearest to a decision first; at most 1,000 of them. Of a gate: a candidate and a
     claim about it."""
     n_open: int = 0
@@ -60,7 +61,6 @@ class Question:
     """What a study wants to know. Make one with :func:`parse_question`."""
 
     kind: Kind
-    """The form of the question."""
     text: str
     """The question as it was asked."""
     k: int = 0
@@ -101,15 +101,13 @@ class Question:
             return self._pair(leaderboard)
         if self.kind == "top-k":
             return self._top_k(leaderboard)
-        graph = leaderboard.graph
+        graph, pairs = leaderboard.graph, leaderboard.graph.unresolved_pairs
         if self.kind == "ranks":
             wide = self._wide(leaderboard)
             text = f"{int(wide.sum())} of {graph.n_models} models have ranks wider than {self.width}"
-            pairs = graph.unresolved_pairs
-            pairs = pairs[wide[pairs].any(axis=1)]
-            return _answer(leaderboard, pairs, text if wide.any() else f"every rank is known within {self.width}")
-        text = f"{graph.n_resolved} of {graph.n_pairs} pairs certified"
-        return _answer(leaderboard, graph.unresolved_pairs, text)
+            text = text if wide.any() else f"every rank is known within {self.width}"
+            return _answer(leaderboard, pairs[wide[pairs].any(axis=1)], text)
+        return _answer(leaderboard, pairs, f"{graph.n_resolved} of {graph.n_pairs} pairs certified")
 
     def needed(self, leaderboard: Leaderboard, *, drop: Drop) -> frozenset[str]:
         """The models that must still be run."""
@@ -141,8 +139,8 @@ class Question:
 
     def _wide(self, leaderboard: Leaderboard) -> NDArray[np.bool_]:
         """The models whose ranks are not known well enough."""
-        ranks = leaderboard.graph
-        wide: NDArray[np.bool_] = ranks.n_models - ranks.n_worse - (1 + ranks.n_better) > self.width
+        graph = leaderboard.graph
+        wide: NDArray[np.bool_] = graph.n_models - graph.n_worse - (1 + graph.n_better) > self.width
         return wide
 
     def _top_k(self, leaderboard: Leaderboard) -> Answer:
@@ -152,12 +150,12 @@ class Question:
             place = {model: position for position, model in enumerate(leaderboard.order())}
             chosen = [shown(names[i], 40) for i in sorted(members, key=place.__getitem__)]
             text = f"the best is {chosen[0]}" if self.k == 1 else f"the Top-{self.k} are {', '.join(chosen)}"
-            return Answer(answered=True, text=text, open_pairs=())
+            return Answer(answered=True, text=text)
         order = np.argsort(-np.nan_to_num(leaderboard.means, nan=-1.0), kind="stable")
         first, rest = order[: self.k], order[self.k :]
         decided = graph.above[np.ix_(first, rest)] | graph.above[np.ix_(rest, first)].T
-        across = np.argwhere(~decided)
-        pairs = np.stack([first[across[:, 0]], rest[across[:, 1]]], axis=1)
+        inner, outer = np.nonzero(~decided)
+        pairs = np.stack([first[inner], rest[outer]], axis=1)
         inside = int((graph.n_worse >= len(names) - self.k).sum())
         outside = int((graph.n_better >= self.k).sum())
         text = f"{inside} models are certainly in the Top-{self.k}, {outside} certainly not"
@@ -169,28 +167,56 @@ class Question:
         better, worse = shown(self.better, 40), shown(self.worse, 40)
         margin = f" by more than {leaderboard.design.tau:g}" if leaderboard.design.tau else ""
         if graph.above[a, b]:
-            return Answer(answered=True, text=f"yes: {better} > {worse}{margin}", open_pairs=())
+            return Answer(answered=True, text=f"yes: {better} > {worse}{margin}")
         if graph.above[b, a]:
-            return Answer(answered=True, text=f"no: {worse} > {better}", open_pairs=())
+            return Answer(answered=True, text=f"no: {worse} > {better}")
         at_most = -float(leaderboard.lower_bounds[b, a])
-        inside_first = leaderboard.early is not None and bool(leaderboard.early.looks)
-        has_looked = leaderboard.replicates > 0 or inside_first
+        has_looked = leaderboard.replicates > 0 or (leaderboard.early is not None and bool(leaderboard.early.looks))
         if has_looked and leaderboard.design.tau > 0.0 and at_most <= leaderboard.design.tau:
             rounded_up = math.ceil(at_most * 1e4) / 1e4
             text = f"no: by its margin, {better} is ahead of {worse} by at most {rounded_up:g}"
-            return Answer(answered=True, text=text, open_pairs=())
+            return Answer(answered=True, text=text)
         return _answer(leaderboard, np.array([(a, b)]), f"{better} ? {worse} is open", answered=False)
 
 
 def parse_question(text: str, models: Sequence[str], *, view: str | None = None, source: str = "question") -> Question:
     """Read a question; the models that it names must be there. ``view`` is the view that it is about."""
-    question = _parsed(" ".join(text.split()), models, source)
-    return question if view is None else replace(question, view=view, text=f"{question.text}, view {view}")
+    asked, count = " ".join(text.split()), len(models)
+    question = Question(kind="all-pairs", text=asked if view is None else f"{asked}, view {view}", view=view)
+    if asked == "all-pairs":
+        return question
+    if asked == "best":
+        return replace(question, kind="top-k", k=1)
+    if found := _TOP.fullmatch(asked):
+        k = int(found[1])
+        if not 1 <= k < count:
+            raise FormatError(f"{source}: {asked} of {count} models; choose K from 1 to {count - 1}")
+        return replace(question, kind="top-k", k=k)
+    if found := _RANKS.fullmatch(asked):
+        return replace(question, kind="ranks", width=int(found[1]))
+    for better, worse, by in _splits(asked):
+        if better in models and worse in models and better != worse:
+            if by is not None and not (0.0 <= by < 1.0):
+                raise FormatError(f"{source}: a margin of {by:g}; give a number from 0 up to 1, as for tau")
+            return replace(question, kind="pair", better=better, worse=worse, by=by)
+    if " > " in asked:
+        raise FormatError(f"{source}: {quoted(asked)} names a model that is not in the study; it has {listed(models)}")
+    raise FormatError(f"{source}: {quoted(asked)} is not a question; choose one of {_FORMS}")
+
+
+def _splits(text: str) -> Iterator[tuple[str, str, float | None]]:
+    """Every way to read "A > B" and "A > B by TAU": names may contain anything."""
+    pieces = text.split(" > ")
+    for cut in range(1, len(pieces)):
+        better, worse = " > ".join(pieces[:cut]), " > ".join(pieces[cut:])
+        yield better, worse, None
+        if found := _BY.fullmatch(worse):
+            with suppress(ValueError):
+                yield better, found[1], float(found[2])
 
 
 def gate_question(policy: Policy, models: Sequence[str]) -> Question:
     """Whether every blocking claim of a policy is decided."""
-    baseline = () if policy.baseline is None else (policy.baseline,)
     if policy.spending == "ledger":
         raise DesignError(
             f"{policy.source}: spending = 'ledger' shares alpha among uses; give this use its level first"
@@ -199,7 +225,7 @@ def gate_question(policy: Policy, models: Sequence[str]) -> Question:
         raise DesignError(
             f"{policy.source}: no claim has the tier block, so there is nothing to decide; give one that tier"
         )
-    systems = (*candidates_of(policy, models), *baseline)
+    systems = (*candidates_of(policy, models), *filter(None, [policy.baseline]))
     return Question(kind="gate", text=f"the gate of {policy.source}", policy=policy, systems=systems)
 
 
@@ -213,7 +239,7 @@ def _gated(
     gate = gate_after_runs(policy, scores, first_run)
     is_complete = len(scores.values) > 0
     if not is_complete and (first_run is None or not first_run.parts):
-        return Answer(answered=False, text="no runs yet", open_pairs=())
+        return Answer(answered=False, text="no runs yet")
     if keep is not None and first_run is not None and not is_complete:
         results = keep(scores, first_run).results
     else:
@@ -230,44 +256,6 @@ def _gated(
         n_open=len(waiting),
         contradicted=contradicted,
     )
-
-
-def _parsed(text: str, models: Sequence[str], source: str) -> Question:
-    count = len(models)
-    if text == "all-pairs":
-        return Question(kind="all-pairs", text=text)
-    if text == "best":
-        return Question(kind="top-k", text=text, k=1)
-    if found := _TOP.fullmatch(text):
-        k = int(found[1])
-        if not 1 <= k < count:
-            raise FormatError(f"{source}: {text} of {count} models; choose K from 1 to {count - 1}")
-        return Question(kind="top-k", text=text, k=k)
-    if found := _RANKS.fullmatch(text):
-        return Question(kind="ranks", text=text, width=int(found[1]))
-    for better, worse, by in _splits(text):
-        if better in models and worse in models and better != worse:
-            if by is not None and not (0.0 <= by < 1.0):
-                raise FormatError(f"{source}: a margin of {by:g}; give a number from 0 up to 1, as for tau")
-            return Question(kind="pair", text=text, better=better, worse=worse, by=by)
-    if " > " in text:
-        raise FormatError(f"{source}: {quoted(text)} names a model that is not in the study; it has {listed(models)}")
-    raise FormatError(f"{source}: {quoted(text)} is not a question; choose one of {_FORMS}")
-
-
-def _splits(text: str) -> list[tuple[str, str, float | None]]:
-    """Every way to read "A > B" and "A > B by TAU": names may contain anything."""
-    pieces = text.split(" > ")
-    ways: list[tuple[str, str, float | None]] = []
-    for cut in range(1, len(pieces)):
-        better, worse = " > ".join(pieces[:cut]), " > ".join(pieces[cut:])
-        ways.append((better, worse, None))
-        if found := _BY.fullmatch(worse):
-            try:
-                ways.append((better, found[1], float(found[2])))
-            except ValueError:
-                continue
-    return ways
 
 
 def _chosen(names: Sequence[str], mask: NDArray[np.bool_]) -> frozenset[str]:

@@ -18,9 +18,8 @@ from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.errors import CopiedReplicateError
 from bbedge.evaluate import handover
-from bbedge.evaluate.attempts import end_finished, open_attempt
-from bbedge.evaluate.completion import Completion, jobs_of
-from bbedge.evaluate.engine import Benchmark, Engine
+from bbedge.evaluate.completion import Completion, StudyCall, jobs_of, unwatched
+from bbedge.evaluate.engine import Engine
 from bbedge.evaluate.events import (
     Begun,
     Dropped,
@@ -33,7 +32,6 @@ from bbedge.evaluate.events import (
     ReplicateBegun,
     Watcher,
 )
-from bbedge.evaluate.failures import Problems
 from bbedge.evaluate.journal import Journal, ReplicateFile
 from bbedge.evaluate.journal_file import add_extra, extra_usage
 from bbedge.evaluate.preflight import Checked, preflight
@@ -72,12 +70,12 @@ def evaluate(
     another server is asked than before, or the same server serves another model; without one that is refused.
     ``clock`` gives seconds, for the limit on time.
     """
-    began, watch, problems = clock(), watch or (lambda event: None), Problems()
+    began, call = clock(), StudyCall(study, engine, watch or unwatched, interrupted, sleep)
     benchmark, reason = engine.benchmark(), checked_reason(server_changed)
     checked: list[Checked] = []
 
     def check() -> Checked:
-        checked.append(preflight(study, engine, study.models, problems, watch))
+        checked.append(preflight(call, study.models))
         return checked[0]
 
     board = open_board(
@@ -87,21 +85,15 @@ def evaluate(
         server_changed=reason,
         # A name or address that is wrong should show before it is frozen.
         before_freezing=check,
-        noted=lambda text: watch(Noted(text=text)),
+        noted=lambda text: call.watch(Noted(text=text)),
     )
     with closing(board), journal_of(study, benchmark, board) as journal:
         runner = _Runner(
-            study=study,
-            engine=engine,
-            benchmark=benchmark,
+            call=call,
             board=board,
             journal=journal,
-            watch=watch,
-            interrupted=interrupted,
-            sleep=sleep,
-            hours=lambda: (clock() - began) / 3600,
-            problems=problems,
             first=FirstRunSchedule(benchmark, board),
+            hours=lambda: (clock() - began) / 3600,
             checked=checked[0].usage if checked else None,
             server_changed=reason,
         )
@@ -111,18 +103,12 @@ def evaluate(
 
 @dataclass(slots=True, kw_only=True)
 class _Runner:
-    study: EvaluationSpec
-    engine: Engine
-    benchmark: Benchmark
+    call: StudyCall
     board: Board
     journal: Journal
-    watch: Watcher
-    interrupted: Callable[[], bool]
-    sleep: Callable[[float], None]
+    first: FirstRunSchedule
     hours: Callable[[], float]
     """How long this call has taken."""
-    problems: Problems
-    first: FirstRunSchedule
     checked: Usage | None
     """What the short questions of this call have cost; ``None`` until they are asked."""
     server_changed: str | None
@@ -134,27 +120,27 @@ class _Runner:
     """The file of the replicate that is run."""
 
     def run(self, at_most: int | None) -> Ended:
-        board, study = self.board, self.study
+        board, study = self.board, self.call.study
         self._keep_check()
-        end_finished(board)
+        handover.end_finished(board)
         for place in [each for each in self.journal.pages() if each < self._place]:  # what a crash has left
             page = self.journal.page(place)
             self.journal.finish(page, traces=handover.answer_hashes(page, self.first.samples_of(place)))
         handover.check_usage(self.journal, replicates=self._place - 1)
         for text in handover.lost_replicate_notes(self.journal, self._place):
             self._note("journal", text)
-        for caveat in self.engine.caveats():
+        for caveat in self.call.engine.caveats():
             self._note("independence", caveat)
-        self.watch(
+        self.call.watch(
             Begun(
                 board=board.name,
                 design_hash=board.registration,
                 question=study.question.text,
                 models=study.names,
-                samples=len(self.benchmark.samples),
-                items=len(self.benchmark.items),
+                samples=len(self.first.benchmark.samples),
+                items=len(self.first.benchmark.items),
                 replicates=self._place - 1,
-                budget=study.budget,
+                budget=study.file.budget,
             )
         )
         before = self._place
@@ -173,7 +159,7 @@ class _Runner:
                 self._check_models()
                 reached = self._step()
             if reached is not None:
-                self.watch(LimitReached(reached=reached, replicate=self._place))
+                self.call.watch(LimitReached(reached=reached, replicate=self._place))
                 return self._end("limit", reached)
 
     @property
@@ -189,7 +175,7 @@ class _Runner:
 
     def _answer(self) -> Answer:
         if self._answered is None or self._answered[0] != self.board.head:
-            question, board = self.study.question, self.board
+            question, board = self.call.study.question, self.board
             answer = question.answer(
                 self._leaderboard(),
                 lambda: stored_scores(board, question.systems),
@@ -205,30 +191,30 @@ class _Runner:
         answer = None if self.board.state.in_pilot else self._answer()
         if answer is not None and (answer.contradicted or answer.answered):
             return "contradiction" if answer.contradicted else "answered"
-        return "budget" if self._place > self.study.budget else None
+        return "budget" if self._place > self.call.study.file.budget else None
 
     def _drop(self) -> None:
         state = self.board.state
         if state.in_pilot or not (state.epoch.replicates or state.epoch.is_inside_pass):
             return
-        needed = self.study.question.needed(self._leaderboard(), drop=self.study.drop)
+        needed = self.call.study.question.needed(self._leaderboard(), drop=self.call.study.file.drop)
         gone = tuple(model for model in state.active if model not in needed)
         for model in gone:
             self.board.retire(model)
         if gone:
-            self.watch(Dropped(models=gone, left=tuple(self.board.state.active)))
+            self.call.watch(Dropped(models=gone, left=tuple(self.board.state.active)))
 
     def _opened(self) -> ReplicateFile:
         """The file of the replicate that is run; it stays open until the replicate is complete or the call ends."""
         if self._page is not None:
             return self._page
         place, active = self._place, tuple(self.board.state.active)
-        seeds = seeds_of(self.study, self.benchmark, self.board)
-        self._page = page = open_attempt(self.board, self.journal, place, seeds)
+        seeds = seeds_of(self.call.study, self.first.benchmark, self.board)
+        self._page = page = handover.open_attempt(self.board, self.journal, place, seeds)
         samples = self.first.samples_of(place)
-        handover.check_page(page, samples, self.study.names)
+        handover.check_page(page, samples, self.call.study.names)
         handover.check_parts(self.board, self.first, page)
-        self.watch(
+        self.call.watch(
             ReplicateBegun(
                 replicate=place,
                 attempt=page.attempt or 1,
@@ -246,24 +232,13 @@ class _Runner:
         Inside the first pass every model that is run has every sample up to the checkpoint before the next look.
         """
         page, place, board = self._opened(), self._place, self.board
-        seeds = seeds_of(self.study, self.benchmark, board)
+        seeds = seeds_of(self.call.study, self.first.benchmark, board)
         part = self.first.next_part
         if part is None:
-            jobs = jobs_of(self.study, self.benchmark, seeds, set(board.state.active), place)
+            jobs = jobs_of(self.call.study, self.first.benchmark, seeds, set(board.state.active), place)
         else:
-            jobs = part.jobs(self.study, board.state.active)
-        reached = Completion(
-            study=self.study,
-            engine=self.engine,
-            seeds=seeds,
-            place=place,
-            page=page,
-            watch=self.watch,
-            problems=self.problems,
-            interrupted=self.interrupted,
-            sleep=self.sleep,
-            reached=self._reached,
-        ).run(jobs)
+            jobs = part.jobs(self.call.study, board.state.active)
+        reached = Completion(call=self.call, seeds=seeds, page=page, reached=self._reached).run(jobs)
         if reached is not None:
             return reached
         self._check_served(served_on(page), page)
@@ -278,12 +253,12 @@ class _Runner:
     def _look_inside(self, page: ReplicateFile, part: RunSegment, checkpoint: Checkpoint) -> None:
         """Put a part of the first pass on the board and look."""
         board, running = self.board, tuple(self.board.state.active)
-        scores = handover.journal_scores(page, self.study, board.state, part.samples, board.next_items)
+        scores = handover.journal_scores(page, self.call.study, board.state, part.samples, board.next_items)
         try:
-            added = board.add_part(scores, copies="allow" if self.study.running.copies == "allow" else None)
+            added = board.add_part(scores, copies="allow" if self.call.study.file.run.copies == "allow" else None)
         except CopiedReplicateError as error:
             raise handover.copied_replicate_error(page.replicate, error) from error
-        self.watch(
+        self.call.watch(
             PartLooked(
                 replicate=page.replicate,
                 checkpoint=checkpoint,
@@ -300,10 +275,10 @@ class _Runner:
         place = page.replicate
         traces = handover.answer_hashes(page, self.first.samples_of(place))
         added = self._add(page, traces)
-        end_finished(self.board)
+        handover.end_finished(self.board)
         self.journal.finish(page, traces=traces)
         self._page = None
-        self.watch(
+        self.call.watch(
             Looked(
                 replicate=place,
                 leaderboard=self._leaderboard(),
@@ -315,28 +290,27 @@ class _Runner:
 
     def _reached(self, page: ReplicateFile | None = None) -> Reached | None:
         """The limit that is reached by all that was used, with the page of the replicate in progress."""
-        limits = self.study.limits
-        if not limits.exist:
+        if not self.call.study.file.exist:
             return None
         used = sum((each.total for each in self.journal.finished()), Usage())
         used += Usage() if page is None else page.total()
         used += extra_usage(self.journal.folder, "check", "pilot")
-        return reached_limit(limits, used, hours=self.hours(), prices=self.study.prices)
+        return reached_limit(self.call.study, used, hours=self.hours())
 
     def _check_models(self) -> None:
         """Ask the models that are run the short question, once in a call."""
         if self.checked is None:
             active = set(self.board.state.active)
-            models = [model for model in self.study.models if model.name in active]
-            checked = preflight(self.study, self.engine, models, self.problems, self.watch)
+            models = [model for model in self.call.study.models if model.name in active]
+            checked = preflight(self.call, models)
             self.checked = checked.usage
             self._keep_check()
             self._check_served(checked.served)
 
     def _check_served(self, served: Names, page: ReplicateFile | None = None) -> None:
         """Refuse answers of another model than the one that was served so far."""
-        for text in check_served(self.study, self.board, served, self.server_changed, page):
-            self.watch(Noted(text=text))
+        for text in check_served(self.call.study, self.board, served, self.server_changed, page):
+            self.call.watch(Noted(text=text))
 
     def _keep_check(self) -> None:
         if self.checked is not None:
@@ -347,9 +321,9 @@ class _Runner:
         state, place = self.board.state, page.replicate
         for text in handover.repeated_answers(self.journal, page, traces, samples=len(self.first.samples_of(place))):
             self._note("independence", text)
-        fresh = self.study.running.copies == "allow" or handover.is_fresh(self.journal, page, traces)
+        fresh = self.call.study.file.run.copies == "allow" or handover.is_fresh(self.journal, page, traces)
         samples, seen = self.first.samples_of(place), handover.stored_first_run(self.board)
-        scores = handover.journal_scores(page, self.study, state, samples, state.epoch.items, seen)
+        scores = handover.journal_scores(page, self.call.study, state, samples, state.epoch.items, seen)
         try:
             return self.board.add(scores, copies="allow" if fresh else None)
         except CopiedReplicateError as error:
@@ -357,14 +331,10 @@ class _Runner:
 
     def _note(self, about: str, text: str) -> None:
         if note_once(self.board, about, text):
-            self.watch(Noted(text=text))
+            self.call.watch(Noted(text=text))
 
     def _spent(self) -> Spent:
-        first, done = self.first.place, self._place - 1
-        samples = () if first is None else self.first.samples_of(first)
-        return handover.spent_so_far(
-            self.study, self.benchmark, self.journal, replicates=done, first=first, first_samples=samples
-        )
+        return handover.spent_so_far(self.call.study, self.first, self.journal, replicates=self._place - 1)
 
     def _end(self, reason: Reason, reached: Reached | None = None) -> Ended:
         self.close()
@@ -373,7 +343,7 @@ class _Runner:
         first, saved = self.first.place if over else None, None
         # What an attempt that was abandoned has cost is not known.
         if first is not None and len(self.board.state.epoch.attempts.get(first, ())) == 1:
-            saved = handover.first_pass_saving(self.study, self.benchmark, self.journal, first=first)
+            saved = handover.first_pass_saving(self.call.study, self.first.benchmark, self.journal, first=first)
         ended = Ended(
             reason=reason,
             answer=self._answer(),
@@ -381,11 +351,11 @@ class _Runner:
             spent=self._spent(),
             retired=tuple(self.board.state.retired),
             design=self.board.design,
-            problems=self.problems.counts,
+            problems=self.call.problems.counts,
             reached=reached,
             first_pass=saved,
         )
-        self.watch(ended)
+        self.call.watch(ended)
         return ended
 
     def close(self) -> None:

@@ -34,8 +34,7 @@ def variables() -> dict[str, str]:
 
 def addresses_of(engine: Engine) -> dict[str, str]:
     """The addresses that an engine asks, as they may be published."""
-    secrets = secret_values(os.environ)
-    found = engine.addresses() if isinstance(engine, Located) else {}
+    found, secrets = engine.addresses() if isinstance(engine, Located) else {}, secret_values(os.environ)
     return {name: public_address(address, secrets) for name, address in found.items()}
 
 
@@ -51,34 +50,34 @@ def checked_reason(reason: str | None) -> str | None:
 
 def recorded_servers(board: Board) -> Servers | None:
     """What the board has of the servers of its present epoch; ``None`` if it has nothing."""
-    number, found = board.state.epoch.number, None
-    for note in board.noted:
-        content = note.particulars.get("servers")
-        if note.epoch == number and note.about in ("protocol", _ABOUT) and isinstance(content, Mapping):
-            found = convert(content, Servers, source=f"{board.name}: a note on servers", error=BoardError)
-    return found
+    notes = [each for each in board.noted if each.epoch == board.state.epoch.number]
+    contents = [each.particulars.get("servers") for each in notes if each.about in ("protocol", _ABOUT)]
+    found = [
+        convert(content, Servers, source=f"{board.name}: a note on servers", error=BoardError)
+        for content in contents
+        if isinstance(content, Mapping)
+    ]
+    return found[-1] if found else None
 
 
 def check_addresses(study: EvaluationSpec, board: Board, found: Mapping[str, str], reason: str | None) -> list[str]:
     """Refuse addresses that are not the recorded ones, or record them with the reason; the notes that were made."""
-    was = recorded_servers(board)
-    if was is None:
-        if not found:
-            return []
+    recorded = recorded_servers(board)
+    was = recorded or Servers()
+    changes = [
+        f"{quoted(name)} is {_address(found.get(name))} and no longer {_address(was.addresses.get(name))}"
+        for name in {**was.addresses, **found}
+        if was.addresses.get(name) != found.get(name)
+    ]
+    if not changes:
+        return []
+    if recorded is None:
         texts = [f"{shown(name)} at {shown(address, 200)}" for name, address in found.items()]
         text = f"The addresses of servers are recorded {_since(board)}: {', '.join(texts)}."
         return [_noted(board, text, Servers(addresses=found))]
-    names = [name for name in {**was.addresses, **found} if was.addresses.get(name) != found.get(name)]
-    if not names:
-        return []
-    changes = [
-        f"{quoted(name)} is {_address(found.get(name))} and no longer {_address(was.addresses.get(name))}"
-        for name in names
-    ]
-    what = f"the server of {', that of '.join(changes)}"
     if reason is None:
-        raise _refused(study, what, "Restore the address")
-    text = f"T{what[1:]}, {_since(board)}. The reason given: {reason}"
+        raise _refused(study, changes, "Restore the address")
+    text = f"The server of {', that of '.join(changes)}, {_since(board)}. The reason given: {reason}"
     return [_noted(board, text, Servers(addresses=found, served=was.served), reason=reason)]
 
 
@@ -89,12 +88,13 @@ def check_served(
 
     The names of a model that had none so far are recorded. ``page`` is the replicate whose answers state the names.
     """
-    was, new = recorded_servers(board) or Servers(), {}
+    was = recorded_servers(board) or Servers()
     # In an order that does not depend on which answer came first: after a crash the board is the same.
-    for model in sorted(found, key=lambda each: (each not in study.names, each)):
-        names = sorted({*_published(found[model])} - {*was.served.get(model, ())})
-        if names:
-            new[model] = tuple(names)
+    new = {
+        model: tuple(names)
+        for model in sorted(found, key=lambda each: (each not in study.names, each))
+        if (names := sorted({*_published(found[model])} - {*was.served.get(model, ())}))
+    }
     if not new:
         return []
     changed = [model for model, names in new.items() if model in was.served or len(names) > 1]
@@ -106,7 +106,7 @@ def check_served(
     if changed and reason is None:
         aside = "to another folder, so that the replicate is run again as another attempt, which the board states"
         again = "" if page is None else f" and move {shown_path(page.path)} {aside}"
-        raise _refused(study, f"the server of {', that of '.join(changes)}", f"Restore the model{again}")
+        raise _refused(study, changes, f"Restore the model{again}")
     merged = {model: (*was.served.get(model, ()), *new.get(model, ())) for model in {**was.served, **new}}
     if changed:
         text = f"The server of {', that of '.join(changes)}, {_since(board)}. The reason given: {reason}"
@@ -138,9 +138,10 @@ def _noted(board: Board, text: str, servers: Servers, *, reason: str | None = No
     return text
 
 
-def _refused(study: EvaluationSpec, what: str, remedy: str) -> DesignError:
+def _refused(study: EvaluationSpec, changes: Iterable[str], remedy: str) -> DesignError:
     return DesignError(
-        f"{shown_path(study.path)}: {what}. What is measured is frozen with the design. {remedy}, or pass ",
+        f"{shown_path(study.path)}: the server of {', that of '.join(changes)}. What is measured is frozen with the "
+        f"design. {remedy}, or pass ",
         Argument("server_changed", Blank("REASON")),
         " to go on: the board and its certificates then state the change and the reason",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +15,6 @@ from msgspec import UNSET, structs
 from bbedge.board.design import FILLED_IN, BoardDesign
 from bbedge.credentials import find_credentials, find_in_words
 from bbedge.errors import DesignError, FormatError
-from bbedge.evaluate.engines.lm_eval_files import refuse_own_settings
 from bbedge.evaluate.engines.process import hashes, program_files
 from bbedge.evaluate.question import Question, gate_question, parse_question
 from bbedge.files import read_text
@@ -22,68 +22,52 @@ from bbedge.records.codec import convert, parse_toml, plain
 from bbedge.records.policy import Policy
 from bbedge.records.study import (
     BENCHMARKS,
-    CommandBenchmark,
-    Drop,
-    EngineName,
-    Execution,
+    Benchmark,
     InspectBenchmark,
     LmEvalBenchmark,
-    OnError,
     Price,
-    SpendingLimits,
     StudyFile,
     StudyModel,
 )
 from bbedge.text import listed, quoted, shown, shown_path
 
+_SETTINGS_OF_THE_RUNNER = {
+    "seed": "every run has a seed of its own",
+    "use_cache": "caches are off, or replicates would not be fresh",
+    "cache_requests": "caches are off, or replicates would not be fresh",
+    "predict_only": "without scores there is nothing to compare",
+    "output_path": "the runner chooses it",
+    "log_samples": "samples are always written",
+}
+"""Options of lm-evaluation-harness that are not for a study to choose, with the reason."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationSpec:
-    """Everything that defines an evaluation. Make one with :meth:`read`."""
+    """A study file, and what follows from its keys together. Make one with :meth:`read`."""
 
     path: Path
-    """The file it was read from."""
+    """Where the file is."""
+    file: StudyFile
+    """What it says."""
     board: str
     """Where results land: a file or a database URL."""
     folder: Path
     """Where the journal and the logs are."""
     question: Question
     """What is to be known."""
-    budget: int
-    """The most replicates that are run."""
     design: BoardDesign
     """The design of a new board; a board that exists keeps its own (:meth:`changes_of`). Where the study does not state
     checkpoints, the benchmark decides whether a new board has any (:mod:`bbedge.evaluate.study_board`)."""
     models: tuple[StudyModel, ...]
-    """The models."""
-    engine: EngineName
-    """Who runs them."""
-    inspect: InspectBenchmark | None = None
-    """The benchmark of Inspect."""
-    items: Path | None = None
-    """The list of items of a command."""
-    command: tuple[str, ...] = ()
-    """The command, argument by argument."""
+    benchmark: Benchmark
+    """``[benchmark]``, as its engine has it."""
     programs: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of the files among the words of the command, by word."""
-    out: str = "scores.csv"
-    """The name of the file, or folder, that the command writes."""
-    lm_eval: LmEvalBenchmark | None = None
-    """The benchmark of lm-evaluation-harness."""
-    seed: int = 0
-    """Makes this study another than one with the same design."""
-    on_error: OnError = "wait"
-    """Whether a sample that keeps failing stops the study, scores zero, or is missing in the worst case."""
-    drop: Drop = "settled"
-    """Which models stop."""
     prices: Mapping[str, Price] = field(default_factory=dict)
     """Prices by engine model string."""
     currency: str = "$"
     """What prices are in."""
-    running: Execution = field(default_factory=Execution)
-    """How the work is done."""
-    limits: SpendingLimits = field(default_factory=SpendingLimits)
-    """What may be spent."""
     left_out: tuple[str, ...] = ()
     """The keys of the design that a board decides if the study does not state them."""
 
@@ -99,36 +83,26 @@ class EvaluationSpec:
         source, home = shown_path(path), path.resolve().parent
         _refuse_credentials(values, source=source)
         file = convert(values, StudyFile, source=source)
-        models = _models(file, source=source)
-        question = parse_question(
-            file.question, [model.name for model in models], view=file.view, source=f"{source}: question"
-        )
+        models = models_from_toml(file, source=source)
         board = file.board or path.stem + ".bbedge"
         spec = cls(
             path=path,
+            file=file,
             board=board if "://" in board else str(home / board),
-            question=question,
-            budget=file.budget,
-            models=models,
-            engine=file.engine,
-            drop=file.drop,
-            on_error=file.on_error,
-            seed=file.seed,
             folder=home / (file.folder or path.stem + ".run"),
-            **_design(_design_values(file, source=source), question, file.budget, source=f"{source}: [design]"),
-            **_benchmark(file, home, source=source),
-            **_command(file, home, source=source),
+            models=models,
+            **_question_and_design(file, source=source),
+            benchmark=_benchmark(file, source=f"{source}: [benchmark]"),
+            programs=_programs(file, home, source=source),
             prices={
                 model: convert(price, Price, source=f"{source}: [prices] {quoted(model)}")
                 for model, price in file.prices.items()
                 if model != "currency"
             },
             currency=convert(file.prices.get("currency", "$"), str, source=f"{source}: [prices] currency"),
-            running=file.run,
-            limits=SpendingLimits(max_cost=file.max_cost, max_tokens=file.max_tokens, max_hours=file.max_hours),
         )
         _check_limits(spec, source=f"{source}: max_cost")
-        design = spec.design
+        question, design = spec.question, spec.design
         if file.engine == "inspect" and design.score_range != (0.0, 1.0):
             raise DesignError(f"{source}: [design]: scores of an Inspect task are from 0 to 1; leave score_range out")
         if design.family == "pilot-top-k" and (question.kind != "top-k" or question.k != design.k):
@@ -144,8 +118,9 @@ class EvaluationSpec:
         """The same study, run until the gate of a policy is decided, within the policy's budget if it has one."""
         if self.design.family != "all":
             raise DesignError(f"{shown_path(self.path)}: a gate needs all runs; leave out the pilot of the design")
+        budget = self.file.budget if policy.budget is None else policy.budget
         question = gate_question(policy, self.names)
-        return replace(self, question=question, budget=self.budget if policy.budget is None else policy.budget)
+        return replace(self, question=question, file=structs.replace(self.file, budget=budget))
 
     def changes_of(self, frozen: BoardDesign) -> list[str]:
         """The keys of the design in which the study contradicts a board.
@@ -158,32 +133,34 @@ class EvaluationSpec:
     @property
     def names(self) -> tuple[str, ...]:
         """The models' names on the board."""
-        return tuple(model.name for model in self.models)
+        return self.file.names
 
     @property
     def protocol(self) -> dict[str, Any]:
         """What is measured, and so must not change once the first replicate has begun."""
-        asked = self.inspect or InspectBenchmark(task="")
-        models = [
-            {"name": model.name, "model": model.model, "config": model.config, "args": model.args}
-            for model in self.models  # where its server is, is no part of it: see bbedge.evaluate.servers
-        ]
+        file, benchmark = self.file, self.benchmark
+        asked = benchmark if isinstance(benchmark, InspectBenchmark) else InspectBenchmark(task="")
         content = {
-            "engine": self.engine,
-            "models": models,
+            "engine": file.engine,
+            # Where its server is, is no part of it: see bbedge.evaluate.servers.
+            "models": [
+                {key: getattr(model, key) for key in ("name", "model", "config", "args")} for model in self.models
+            ],
             "task": asked.task,
             "task_args": asked.args,
             "scorer": asked.scorer,
             "limit": asked.limit,
             "roles": asked.roles,
-            "command": self.command,
-            "out": self.out if self.command else None,
-            "seed": self.seed,
-            "on_error": self.on_error,
-            **({"programs": self.programs} if self.command else {}),
+            "command": file.command or (),
+            "out": file.written if file.command else None,
+            "seed": file.seed,
+            "on_error": file.on_error,
+            **({"programs": self.programs} if file.command else {}),
             **({"judge_repeats": asked.judge_repeats} if asked.judge_repeats > 1 else {}),
-            **({} if self.lm_eval is None else {"lm_eval": _measured(self.lm_eval)}),
         }
+        if isinstance(benchmark, LmEvalBenchmark):  # where the tool is installed is not part of it
+            measured = {key: value for key, value in plain(benchmark).items() if key not in ("task", "python")}
+            content["lm_eval"] = measured | {"tasks": benchmark.tasks}
         protocol: dict[str, Any] = json.loads(json.dumps(content, default=str))
         return protocol
 
@@ -220,22 +197,14 @@ def _refuse_credentials(values: Mapping[str, Any], *, source: str) -> None:
         )
 
 
-def _measured(benchmark: LmEvalBenchmark) -> dict[str, Any]:
-    """What is measured; where the tool is installed is not part of it."""
-    return {key: value for key, value in plain(benchmark).items() if key not in ("task", "python")} | {
-        "tasks": benchmark.tasks
-    }
-
-
-def _models(file: StudyFile, *, source: str) -> tuple[StudyModel, ...]:
-    models = tuple(StudyModel(model=each) if isinstance(each, str) else each for each in file.models)
-    names = [model.name for model in models]
-    twice = next((name for name in names if names.count(name) > 1), None)
+def models_from_toml(file: StudyFile, *, source: str) -> tuple[StudyModel, ...]:
+    """The models of a study, of which every one has a name of its own."""
+    twice = next((name for name, count in Counter(file.names).items() if count > 1), None)
     if twice is not None:
         raise FormatError(f"{source}: models: two models are called {quoted(twice)}; give each its own name")
-    if len(models) < 2:
-        raise FormatError(f"{source}: models: {len(models)} model given; a comparison needs at least 2")
-    return models
+    if len(file.models) < 2:
+        raise FormatError(f"{source}: models: {len(file.models)} model given; a comparison needs at least 2")
+    return tuple(StudyModel(model=each) if isinstance(each, str) else each for each in file.models)
 
 
 def _design_values(file: StudyFile, *, source: str) -> dict[str, Any]:
@@ -261,24 +230,25 @@ def _design_values(file: StudyFile, *, source: str) -> dict[str, Any]:
     return given
 
 
-def _design(values: Mapping[str, Any], question: Question, budget: int, *, source: str) -> dict[str, Any]:
-    given = dict(values)
-    stated = {*given}
+def _question_and_design(file: StudyFile, *, source: str) -> dict[str, Any]:
+    """What is to be known, and a design that can answer it."""
+    question = parse_question(file.question, file.names, view=file.view, source=f"{source}: question")
+    given = _design_values(file, source=source)
+    left_out = () if "checkpoints" in given else ("checkpoints",)
     given.setdefault("method", "bb-edge-x")
+    source = f"{source}: [design]"
     if "checkpoints" in given:
         given |= _checkpoints(given.pop("checkpoints"))
-    if question.by is not None:
-        given.setdefault("tau", question.by)
-        if given["tau"] != question.by:
-            raise DesignError(
-                f"{source}: tau = {given['tau']} but the question asks for a margin of {question.by:g}; make them equal"
-            )
+    if question.by is not None and given.setdefault("tau", question.by) != question.by:
+        raise DesignError(
+            f"{source}: tau = {given['tau']} but the question asks for a margin of {question.by:g}; make them equal"
+        )
     design = BoardDesign.from_values(given, source=source)
     # Only of the stakes that depend on it. Pilots are part of the budget, but not evidence.
     if design.method == "bb-edge-x" and design.stakes in (UNSET, "design") and "planned" not in given:
-        design = structs.replace(design, planned=max(1, budget - (design.pilot or 0)))
-    left_out = (*(key for key in FILLED_IN if key not in given), *{"checkpoints"} - stated)
-    return {"design": design, "left_out": left_out}
+        design = structs.replace(design, planned=max(1, file.budget - (design.pilot or 0)))
+    left_out = (*(key for key in FILLED_IN if key not in given), *left_out)
+    return {"question": question, "design": design, "left_out": left_out}
 
 
 def _checkpoints(value: object) -> dict[str, object]:
@@ -289,16 +259,21 @@ def _checkpoints(value: object) -> dict[str, object]:
     return {"checkpoints": table}
 
 
-def _benchmark(file: StudyFile, home: Path, *, source: str) -> dict[str, Any]:
-    source = f"{source}: [benchmark]"
-    if file.engine == "lm_eval":
-        refuse_own_settings(file.benchmark, source=source)
-    found = convert(file.benchmark, BENCHMARKS[file.engine], source=source)
-    return {file.engine: found} if not isinstance(found, CommandBenchmark) else {"items": home / found.items}
+def _benchmark(file: StudyFile, *, source: str) -> Benchmark:
+    args = file.benchmark.get("args") if file.engine == "lm_eval" else None
+    if isinstance(args, Mapping):
+        for key in filter(args.__contains__, _SETTINGS_OF_THE_RUNNER):
+            raise FormatError(f"{source}: args: {key} may not be set; {_SETTINGS_OF_THE_RUNNER[key]}")
+        for name in ("gen_kwargs", "metadata"):
+            if isinstance(args.get(name), Mapping) and "seed" in args[name]:
+                why = _SETTINGS_OF_THE_RUNNER["seed"]
+                raise FormatError(f"{source}: args: {name}: seed may not be set; {why}")
+    return convert(file.benchmark, BENCHMARKS[file.engine], source=source)
 
 
-def _command(file: StudyFile, home: Path, *, source: str) -> dict[str, Any]:
-    words, out = file.command, file.out or "scores.csv"
+def _programs(file: StudyFile, home: Path, *, source: str) -> dict[str, str]:
+    """SHA-256 of the files that the command names, by word; refuses a command that cannot be called."""
+    words = file.command
     if file.engine != "command":
         if words is not None or file.out is not None:
             raise FormatError(f"{source}: command and out are for engine = 'command'; leave them out, or set engine")
@@ -311,19 +286,18 @@ def _command(file: StudyFile, home: Path, *, source: str) -> dict[str, Any]:
         raise FormatError(
             f"{source}: command: no argument contains {{seed}}; without its own seed a replicate is not independent"
         )
-    if Path(out).name != out:
-        raise FormatError(f"{source}: out: {quoted(out)} is a path; give a name without folders")
-    return {"command": words, "out": out, "programs": hashes(program_files(words, home))}
+    if Path(file.written).name != file.written:
+        raise FormatError(f"{source}: out: {quoted(file.written)} is a path; give a name without folders")
+    return hashes(program_files(words, home))
 
 
 def _check_limits(spec: EvaluationSpec, *, source: str) -> None:
     """Refuse limits that could not be checked."""
-    limits = spec.limits
-    if spec.engine == "command" and (limits.max_cost is not None or limits.max_tokens is not None):
+    file = spec.file
+    if file.engine == "command" and (file.max_cost is not None or file.max_tokens is not None):
         raise FormatError(f"{source}, max_tokens: a command reports no tokens; leave them out, or use max_hours")
-    if limits.max_cost is not None and spec.engine == "inspect":  # others name models in ways of their own
-        roles = spec.inspect.roles.values() if spec.inspect else ()
-        asked = dict.fromkeys((*(model.model for model in spec.models), *roles))
+    if file.max_cost is not None and isinstance(spec.benchmark, InspectBenchmark):  # others name models otherwise
+        asked = dict.fromkeys((*(model.model for model in spec.models), *spec.benchmark.roles.values()))
         unknown = [model for model in asked if model not in spec.prices]
         if unknown:
             raise FormatError(f"{source}: there is no price for {listed(unknown)}; add it under [prices]")

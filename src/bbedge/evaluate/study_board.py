@@ -44,7 +44,7 @@ _REMEDIES = {
 def seeds_of(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> RequestSeeds:
     """The seeds of a study: those of its frozen design, models, benchmark and seed."""
     items = sorted(zip(benchmark.items, benchmark.blocks, strict=True))
-    return RequestSeeds.of(board.design.hash, study.names, items, study.seed)
+    return RequestSeeds.of(board.design.hash, study.names, items, study.file.seed)
 
 
 def journal_of(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> Journal:
@@ -166,12 +166,12 @@ def _check_same(study: EvaluationSpec, benchmark: Benchmark, board: Board, serve
                 f"{board.name}: holds replicates that no study has run, so nothing is known of their seeds; {another}"
             )
         if not board.design.checkpoints and asks_for_looks(study, benchmark):
-            whole = f"because the engine {study.engine} runs the whole benchmark in one call here."
+            whole = f"because the engine {study.file.engine} runs the whole benchmark in one call here."
             note_once(board, "checkpoints", f"There are no looks inside the first pass, {whole}", reason="whole-runs")
-        text = f"Run by bbedge evaluate with the {study.engine} engine; protocol {study.protocol_hash[:16]}."
-        if study.on_error == "zero":
+        text = f"Run by bbedge evaluate with the {study.file.engine} engine; protocol {study.protocol_hash[:16]}."
+        if study.file.on_error == "zero":
             text += " A sample that goes on failing scores zero, as decided before the first run."
-        elif study.on_error == "worst-case":
+        elif study.file.on_error == "worst-case":
             text += (
                 " The scores of a sample that goes on failing are missing and count against whichever model they could "
                 "help, as decided before the first run."
@@ -238,8 +238,9 @@ def frozen_design(study: EvaluationSpec, benchmark: Benchmark) -> BoardDesign:
     if not design.checkpoints:
         return design
     raise DesignError(
-        f"{shown_path(study.path)}: checkpoints: the engine {study.engine} runs the whole benchmark in one call here, "
-        "so that there is nothing to look at inside a pass; leave out checkpoints" + _REMEDIES.get(study.engine, "")
+        f"{shown_path(study.path)}: checkpoints: the engine {study.file.engine} runs the whole benchmark in one call "
+        "here, so that there is nothing to look at inside a pass; leave out checkpoints"
+        + _REMEDIES.get(study.file.engine, "")
     )
 
 
@@ -262,7 +263,7 @@ class FirstRunSchedule:
     """The first pass of a study whose board is open; without checkpoints it has no parts."""
 
     def __init__(self, benchmark: Benchmark, board: Board) -> None:
-        self._benchmark, self._board = benchmark, board
+        self.benchmark, self._board = benchmark, board
         self._parts: tuple[RunSegment, ...] | None = None
 
     @property
@@ -271,7 +272,7 @@ class FirstRunSchedule:
         if self._board.state.in_pilot:
             return ()
         if self._parts is None:
-            self._parts = parts_of(self._benchmark, self._board.state.epoch)
+            self._parts = parts_of(self.benchmark, self._board.state.epoch)
         return self._parts
 
     @property
@@ -288,8 +289,8 @@ class FirstRunSchedule:
     def samples_of(self, place: int) -> tuple[Sample, ...]:
         """The samples of a replicate, in the order of the benchmark: answers of two replicates are compared in it."""
         if place != self.place:
-            return self._benchmark.samples
-        number = {item: row for row, sample in enumerate(self._benchmark.samples) for item in sample.items}
+            return self.benchmark.samples
+        number = {item: row for row, sample in enumerate(self.benchmark.samples) for item in sample.items}
         samples = (sample for part in self.parts for sample in part.samples)
         return tuple(sorted(samples, key=lambda sample: number[sample.items[0]]))
 

@@ -7,13 +7,14 @@ had not been stopped. Limits are no part of the design.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from bbedge.errors import EvaluationError
-from bbedge.records.journal import Replicate, Usage
-from bbedge.records.study import Price, SpendingLimits
+from bbedge.evaluate.specification import EvaluationSpec
+from bbedge.records.journal import ExtraKind, Replicate, Usage
+from bbedge.records.study import Price
 from bbedge.text import listed
 
 LimitName = Literal["max_cost", "max_tokens", "max_hours"]
@@ -34,7 +35,6 @@ class _Saving:
     """What was used, beside what would have been used without stopping early."""
 
     used: Usage
-    """All that was used."""
     full: Usage
     """What all of it would have used without failures."""
     cost: float | None
@@ -52,7 +52,6 @@ class Spent(_Saving):
     """
 
     replicates: int
-    """Replicates that were run."""
     budget: int
     """Replicates that could have been run."""
     samples: int
@@ -80,18 +79,14 @@ class Spent(_Saving):
 
 
 def spent(
-    finished: Iterable[Replicate],
+    study: EvaluationSpec,
+    finished: Sequence[Replicate],
+    unfinished: Collection[Replicate],
     *,
-    models: Collection[str],
     replicates: int,
-    samples: int,
     full_samples: int,
-    budget: int,
-    prices: Mapping[str, Price],
-    unfinished: Iterable[Replicate] = (),
-    inside: Replicate | None = None,
-    checks: Usage | None = None,
-    pilot: Usage | None = None,
+    inside: Replicate | None,
+    extras: Mapping[ExtraKind, Usage],
 ) -> Spent:
     """Add up the usage of every replicate and model.
 
@@ -100,34 +95,32 @@ def spent(
     an attempt that failed once does not fail in every replicate.
     """
     by_model: dict[str, list[tuple[Usage, float]]] = {}
-    on_board = list(finished)
-    every = [*on_board, *unfinished]
-    for replicate in on_board if inside is None else [*on_board, inside]:
+    every, full = [*finished, *unfinished], Usage()
+    for replicate in finished if inside is None else [*finished, inside]:
         for model, usage in replicate.useful.items():
             by_model.setdefault(model, []).append((usage, replicate.shares.get(model, 1.0)))
-    full = Usage()
-    if all(model in by_model for model in models):
-        full = sum((_projected(each, budget) for each in by_model.values()), Usage())
+    if all(model in by_model for model in study.names):
+        full = sum((_projected(each, study.file.budget) for each in by_model.values()), full)
     run = sum((each.total for each in every), Usage())
-    lost, wasted = sum(each.lost for each in every), sum(each.wasted_calls for each in every)
-    checks, pilot = checks or Usage(), pilot or Usage()
-    used = run + checks + pilot
+    again, wasted = sum(each.lost for each in every), sum(each.wasted_calls for each in every)
+    used = sum(extras.values(), run)
     return Spent(
         replicates=replicates,
-        budget=budget,
-        samples=samples,
+        budget=study.file.budget,
+        samples=sum(each.samples for each in every),
         full_samples=full_samples,
-        used=used,
         useful=run.calls - wasted,
-        failed=wasted - lost,
-        lost=lost,
-        checks=checks.calls,
-        pilot=pilot.calls,
-        full=full,
-        cost=cost_of(used, prices),
-        full_cost=cost_of(full, prices),
-        unknown=replicates - len(on_board),
+        failed=wasted - again,
+        lost=again,
+        checks=extras["check"].calls,
+        pilot=extras["pilot"].calls,
+        **_with_costs(study, used, full),
+        unknown=replicates - len(finished),
     )
+
+
+def _with_costs(study: EvaluationSpec, used: Usage, full: Usage) -> dict[str, Any]:
+    return {"used": used, "full": full, "cost": cost_of(used, study.prices), "full_cost": cost_of(full, study.prices)}
 
 
 def _projected(parts: Sequence[tuple[Usage, float]], passes: int) -> Usage:
@@ -149,23 +142,17 @@ class PassSaving(_Saving):
     """Item runs of the complete pass."""
 
 
-def pass_saving(
-    first: Replicate, *, models: Collection[str], items: int, prices: Mapping[str, Price]
-) -> PassSaving | None:
+def pass_saving(study: EvaluationSpec, first: Replicate, *, items: int) -> PassSaving | None:
     """What was saved in a first pass that is over; ``None`` if the usage of a model is not known."""
-    useful = first.useful
-    if any(not first.shares.get(model, 1.0) or model not in useful for model in models):
+    useful, shares = first.useful, {model: first.shares.get(model, 1.0) for model in study.names}
+    if not all(share and model in useful for model, share in shares.items()):
         return None
-    shares = {model: first.shares.get(model, 1.0) for model in models}
-    used = sum((useful[model] for model in models), Usage())
-    full = sum((_projected([(useful[model], shares[model])], 1) for model in models), Usage())
+    used = sum((useful[model] for model in shares), Usage())
+    full = sum((_projected([(useful[model], share)], 1) for model, share in shares.items()), Usage())
     return PassSaving(
         items=sum(round(share * items) for share in shares.values()),
         full_items=items * len(shares),
-        used=used,
-        full=full,
-        cost=cost_of(used, prices),
-        full_cost=cost_of(full, prices),
+        **_with_costs(study, used, full),
     )
 
 
@@ -181,20 +168,23 @@ class Reached:
     """What was used when it was noticed."""
 
 
-def reached_limit(limits: SpendingLimits, used: Usage, *, hours: float, prices: Mapping[str, Price]) -> Reached | None:
-    """The first limit that is reached, if there is one."""
+def reached_limit(study: EvaluationSpec, used: Usage, *, hours: float = 0.0) -> Reached | None:
+    """The first limit of a study that is reached, if there is one."""
+    limits = study.file
     if limits.max_cost is not None:
-        unknown = sorted(set(used.tokens) - set(prices))
+        unknown = sorted(set(used.tokens) - set(study.prices))
         if unknown:
             raise EvaluationError(
                 f"max_cost cannot be checked, because {listed(unknown)} answered and has no price; add it under "
                 "[prices], or leave out max_cost. Finished samples are kept: run the same command again to continue"
             )
-        cost = cost_of(used, prices) or 0.0
-        if cost >= limits.max_cost:
-            return Reached(limit="max_cost", allowed=limits.max_cost, used=cost)
-    if limits.max_tokens is not None and used.total_tokens >= limits.max_tokens:
-        return Reached(limit="max_tokens", allowed=limits.max_tokens, used=used.total_tokens)
-    if limits.max_hours is not None and hours >= limits.max_hours:
-        return Reached(limit="max_hours", allowed=limits.max_hours, used=hours)
+    found: dict[LimitName, float] = {
+        "max_cost": cost_of(used, study.prices) or 0.0,
+        "max_tokens": used.total_tokens,
+        "max_hours": hours,
+    }
+    for name, amount in found.items():
+        allowed = getattr(limits, name)
+        if allowed is not None and amount >= allowed:
+            return Reached(limit=name, allowed=allowed, used=amount)
     return None

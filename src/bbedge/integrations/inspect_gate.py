@@ -80,7 +80,6 @@ class _Progress:
     prefix: str
     """What the names of items begin with."""
     items: tuple[str, ...]
-    reference: Scores | None
     scores: dict[int, dict[str, float]] = field(default_factory=dict)
     """The scores of the candidate by epoch and item."""
     panels: list[list[list[float]]] = field(default_factory=list)
@@ -142,6 +141,9 @@ class GateStopping:
 
     async def start_task(self, task: EvalSpec, samples: list[Sample], epochs: int) -> str:
         """Check that the task can be compared with the baseline, before it runs."""
+        import numpy as np
+
+        from bbedge.core.scores import Scores
         from bbedge.gate import Gate
 
         candidate = self._policy.candidates[0]
@@ -159,32 +161,27 @@ class GateStopping:
             if epochs > len(reference.replicates):
                 runs = counted(len(reference.replicates), "run")
                 raise DataError(f"{counted(epochs, 'epoch')} cannot be compared with {runs} of the baseline")
-        scores = self._both(names)
-        self._progress = _Progress(
-            gate=Gate(self._policy, scores), prefix=prefix, items=scores.items, reference=reference
-        )
+            models = (candidate, str(self._policy.baseline))
+            none = np.zeros((0, 2, len(reference.items)))
+            scores = replace(reference, models=models, replicates=(), values=none, notes=(), runs=(), seen=None)
+        else:
+            scores = Scores.of(np.zeros((0, 1, len(names))), models=[candidate], items=names)
+        # The candidate and the baseline without any run: names, blocks and columns for the gate.
+        self._progress = _Progress(gate=Gate(self._policy, scores), prefix=prefix, items=scores.items)
         return "bbedge gate"
-
-    def _both(self, names: tuple[str, ...]) -> Scores:
-        """The candidate and the baseline without any run: names, blocks and columns for the gate."""
-        import numpy as np
-
-        from bbedge.core.scores import Scores
-
-        reference, candidate = self._reference, self._policy.candidates[0]
-        if reference is None:
-            return Scores.of(np.zeros((0, 1, len(names))), models=[candidate], items=names)
-        models = (candidate, str(self._policy.baseline))
-        none = np.zeros((0, 2, len(reference.items)))
-        return replace(reference, models=models, replicates=(), values=none, notes=(), runs=(), seen=None)
 
     async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:  # noqa: A002 - Inspect's name
         """Stop the samples of epochs that are not needed."""
+        from bbedge.records.gate_report import awaited
+
         now = self._progress
-        if now is None or now.admitted.setdefault(epoch, not _is_decided(now)):
+        if now is None:
             return None
-        contradicted = now.report is not None and now.report.contradictions
-        why = "the runs contradict each other" if contradicted else "every blocking claim was decided"
+        is_decided = now.off is None and now.report is not None and not awaited(now.report.results)
+        if now.admitted.setdefault(epoch, not is_decided):
+            return None
+        is_contradicted = now.report is not None and now.report.contradictions
+        why = "the runs contradict each other" if is_contradicted else "every blocking claim was decided"
         return EarlyStop(id=id, epoch=epoch, reason=f"{why} after epoch {now.looked}")
 
     async def complete_sample(self, id: str | int, epoch: int, scores: dict[str, SampleScore]) -> None:  # noqa: A002
@@ -194,19 +191,16 @@ class GateStopping:
             return
         from bbedge.evaluate.engines.inspect_scores import item_scores
 
-        name = f"{now.prefix}{id}"
+        name, seen = f"{now.prefix}{id}", now.scores.setdefault(epoch, {})
         try:
             values = {key: each.score for key, each in scores.items()}
             number = item_scores(name, (name,), values, scorer=self._scorer)[name]
-        except DataError as error:
+            if name in seen:
+                raise DataError(f"sample {quoted(name)} was scored twice in epoch {epoch}")
+            seen[name] = number
+            self._look(now)
+        except (CopiedReplicateError, DataError) as error:
             now.off = str(error)
-            return
-        seen = now.scores.setdefault(epoch, {})
-        if name in seen:
-            now.off = f"sample {quoted(name)} was scored twice in epoch {epoch}"
-            return
-        seen[name] = number
-        self._look(now)
 
     def _look(self, now: _Progress) -> None:
         """Hand complete epochs to the gate; one that repeats another may come from a cache, and is no new run."""
@@ -215,18 +209,13 @@ class GateStopping:
         from bbedge.core.scores import Scores
 
         while len(now.scores.get(now.looked + 1, ())) == len(now.items):
-            seen = now.scores[now.looked + 1]
-            panel = [[seen[item] for item in now.items]]
-            if now.reference is not None:
-                row = now.reference.models.index(str(self._policy.baseline))
-                panel.append(now.reference.values[now.looked, row].tolist())
+            panel = [[now.scores[now.looked + 1][item] for item in now.items]]
+            if self._reference is not None:
+                row = self._reference.models.index(str(self._policy.baseline))
+                panel.append(self._reference.values[now.looked, row].tolist())
             now.panels.append(panel)
             models = ("candidate", "baseline")[: len(panel)]
-            try:
-                Scores.of(now.panels, models=models, items=now.items).check_copies("refuse")
-            except CopiedReplicateError as error:
-                now.off = str(error)
-                return
+            Scores.of(now.panels, models=models, items=now.items).check_copies("refuse")
             now.gate.update(np.array(panel))
             now.looked += 1
             now.report = now.gate.report()
@@ -242,13 +231,6 @@ class GateStopping:
         elif now.report is not None:
             from bbedge.display.gate import sentence
 
-            report = now.report
-            found |= {"release": report.release, "verdict": sentence(report), "report": report.to_values()}
+            verdict = sentence(now.report)
+            found |= {"release": now.report.release, "verdict": verdict, "report": now.report.to_values()}
         return found
-
-
-def _is_decided(now: _Progress) -> bool:
-    """Whether no further epoch is needed."""
-    from bbedge.records.gate_report import awaited
-
-    return now.off is None and now.report is not None and not awaited(now.report.results)

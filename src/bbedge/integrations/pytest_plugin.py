@@ -92,21 +92,17 @@ def pytest_configure(config: pytest.Config) -> None:
     runs = config.getoption("gate_runs")
     if runs is not None and runs < 1:
         raise pytest.UsageError(f"--gate-runs {runs} is not a number of runs; choose 1 or more")
-    paths = {name: _path(config, f"gate_{name}") for name in ("policy", "baseline", "store")}
+    given = {name: config.getoption(f"gate_{name}") for name in ("policy", "baseline", "store")}
+    paths = {name: None if path is None else Path(config.invocation_params.dir, path) for name, path in given.items()}
     session = _Session()
     if any(paths.values()):
         from bbedge.integrations.pytest_session import GateSession
 
         try:
-            session.gate = GateSession.make(policy=paths["policy"], baseline=paths["baseline"], store=paths["store"])
+            session.gate = GateSession.make(**paths)
         except BbedgeError as error:
             raise pytest.UsageError(harmless(str(error))) from None
     config.pluginmanager.register(session, _PLUGIN)
-
-
-def _path(config: pytest.Config, name: str) -> Path | None:
-    value = config.getoption(name)
-    return None if value is None else Path(config.invocation_params.dir, value)
 
 
 @pytest.hookimpl(trylast=True)
@@ -127,19 +123,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def gate(request: pytest.FixtureRequest) -> ScoreRecorder:
     """Records scores of this run of the test: ``gate.score(item, value)``."""
     run = getattr(request, "param", 1)
-    marker = request.node.get_closest_marker("gate")
     test = f"{request.node.parent.nodeid}::{request.node.originalname}"
-    recorder = ScoreRecorder(test=test, case=_without_run(request.node, test, run), run=run, claim=_claim(marker))
+    claim = _claim(request.node.get_closest_marker("gate"))
+    recorder = ScoreRecorder(test=test, case=_without_run(request.node, test, run), run=run, claim=claim)
     request.node.stash[_RECORDER] = recorder
     return recorder
 
 
 def _without_run(node: pytest.Function, test: str, run: int) -> str:
     """The name of the test with its parameters, the same in all runs."""
-    if not hasattr(node, "callspec"):
-        return test
-    mark = _RUN_ID.format(run)
-    parameters = str(node.callspec.id).removesuffix(mark).removesuffix("-")
+    given = str(node.callspec.id) if hasattr(node, "callspec") else ""
+    parameters = given.removesuffix(_RUN_ID.format(run)).removesuffix("-")
     return f"{test}[{parameters}]" if parameters else test
 
 
@@ -193,8 +187,7 @@ class _Session:
             self._lines = ["No verdict: the session did not end as planned. Nothing was stored."]
             return
         try:
-            outcome = self.gate.finish(width=max(shutil.get_terminal_size().columns, _LEAST_WIDTH))
-            self._lines, code = list(outcome.lines), outcome.exit_code
+            self._lines, code = self.gate.finish(width=max(shutil.get_terminal_size().columns, _LEAST_WIDTH))
         except BbedgeError as error:
             self._lines, code = [harmless(f"No verdict: {error}")], int(pytest.ExitCode.TESTS_FAILED)
         if code and session.exitstatus == pytest.ExitCode.OK:

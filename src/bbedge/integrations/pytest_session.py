@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,6 @@ class ScoredItem:
     """What is known of an item."""
 
     block: str
-    """Its block."""
     test: str
     """The test that scores it, without parameters."""
 
@@ -51,7 +51,6 @@ class Scored:
     source: str
     """Where they come from, for messages."""
     items: dict[str, ScoredItem] = field(default_factory=dict)
-    """The items."""
     scores: dict[tuple[int, str], float] = field(default_factory=dict)
     """The score of a run and an item."""
 
@@ -73,32 +72,13 @@ class Scored:
 
     def check_complete(self) -> None:
         """Refuse missing scores: nothing may be read into them."""
-        missing = [
-            f"{item} (run {run})"
-            for run in range(1, self.runs + 1)
-            for item in self.items
-            if (run, item) not in self.scores
-        ]
+        every = product(range(1, self.runs + 1), self.items)
+        missing = [f"{item} (run {run})" for run, item in every if (run, item) not in self.scores]
         if missing:
             raise DataError(
                 f"{self.source}: no score of {listed(missing, limit=3)}; every item needs a score in each of "
                 f"{self.runs} runs: give all tests the same number of runs, and let none end before it has scored"
             )
-
-    def in_order(self) -> Iterable[tuple[int, str, ScoredItem, float]]:
-        """The scores by run and item, in an order that does not depend on which worker was first."""
-        for run, item in sorted(self.scores):
-            yield run, item, self.items[item], self.scores[run, item]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionResult:
-    """How a session ended."""
-
-    lines: tuple[str, ...]
-    """What to show."""
-    exit_code: int
-    """That of ``bbedge gate``; 0 if there was nothing to decide."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -114,7 +94,7 @@ class GateSession:
     """The stored scores to compare with."""
     store: Path | None
     """Where to write the scores of this session."""
-    _rows: list[tuple[int, str, ScoredItem, float]] = field(default_factory=list, init=False)
+    _recorded: list[Mapping[str, Any]] = field(default_factory=list, init=False)
     _scored: Scored = field(default_factory=lambda: Scored(source=_CANDIDATE), init=False)
     _claims: dict[str, dict[str, Any]] = field(default_factory=dict, init=False)
 
@@ -129,21 +109,19 @@ class GateSession:
 
     def add(self, values: Mapping[str, Any]) -> None:
         """Take in what one run of a test recorded."""
-        test = values["test"]
-        if values["claim"] is not None:
-            self._claims[test] = dict(values["claim"])
-        for item, block, score in values["scores"]:
-            self._rows.append((values["run"], item, ScoredItem(block=block, test=test), score))
+        self._recorded.append(values)
 
-    def finish(self, *, width: int) -> SessionResult:
-        """Decide, then store."""
-        for run, item, about, score in self._rows:
-            self._scored.add(run, item, about, score)
+    def finish(self, *, width: int) -> tuple[list[str], int]:
+        """Decide, then store; what to show, and the exit code of ``bbedge gate``, 0 if there is nothing to decide."""
+        for values in self._recorded:
+            if values["claim"] is not None:
+                self._claims[values["test"]] = dict(values["claim"])
+            for item, block, score in values["scores"]:
+                self._scored.add(values["run"], item, ScoredItem(block=block, test=values["test"]), score)
         if not self._scored.scores:
             raise DataError("no test recorded a score; use the gate fixture: gate.score(item, value)")
         self._scored.check_complete()
-        lines: list[str] = []
-        exit_code = 0
+        lines, exit_code = list[str](), 0
         if self.baseline is not None or (self.policy is not None and self.policy.baseline is None):
             report, repeating = self._report()
             lines, exit_code = _shown(report, width), report.exit_code
@@ -154,7 +132,7 @@ class GateSession:
             store(self.store, self._scored)
             runs, items = counted(self._scored.runs, "run"), counted(len(self._scored.items), "item")
             lines.append(f"Stored {runs} of {items} in {shown_path(self.store)}. {_REUSED}")
-        return SessionResult(lines=tuple(lines), exit_code=exit_code)
+        return lines, exit_code
 
     def _report(self) -> tuple[GateReport, tuple[str, ...]]:
         """The report, and the systems that always repeat themselves."""
@@ -184,8 +162,13 @@ class GateSession:
         # The only test is the headline itself, which has no view of its own.
         views = len(tests) > 1
         claims = [{**claim, **({"view": test} if views else {})} for test, claim in sorted(self._claims.items())]
-        values = {"candidate": _CANDIDATE, "baseline": _BASELINE, "claims": claims}
-        return Policy.from_values(values | ({"views": _TEST} if views else {}), source="the markers")
+        values = {
+            "candidate": _CANDIDATE,
+            "baseline": _BASELINE,
+            "claims": claims,
+            **({"views": _TEST} if views else {}),
+        }
+        return Policy.from_values(values, source="the markers")
 
     def _scores(self, policy: Policy) -> Scores:
         """The scores of both systems, which must have the same items and runs."""
@@ -252,8 +235,9 @@ def store(path: Path, scored: Scored) -> None:
     out = io.StringIO()
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow(_COLUMNS)
-    for run, item, about, score in scored.in_order():
-        rows.writerow([_BASELINE, item, about.block, about.test, run, repr(score)])
+    for run, item in sorted(scored.scores):  # an order that does not depend on which worker was first
+        about = scored.items[item]
+        rows.writerow([_BASELINE, item, about.block, about.test, run, repr(scored.scores[run, item])])
     write_whole(path, out.getvalue())
 
 

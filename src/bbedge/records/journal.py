@@ -104,12 +104,13 @@ class Judged(_OfSample, frozen=True, kw_only=True):
     """What the judge's requests cost."""
 
 
-class FailedAttempt(_OfSample, frozen=True, kw_only=True):
+class Failed(_OfSample, frozen=True, kw_only=True):
     """An attempt at a sample that gave no score."""
 
     error: str
-    usage: Usage
-    """What it cost all the same."""
+    """What went wrong, in a few lines at most."""
+    usage: Usage = field(default_factory=Usage)
+    """What it cost all the same, without the judgements that were reported as :class:`Judged`."""
 
 
 class Sent(_OfSample, frozen=True, kw_only=True):
@@ -126,12 +127,12 @@ class Lost(Strict, frozen=True, kw_only=True):
     """How many, by model."""
 
 
-Line = Done | Judged | FailedAttempt | Sent | Lost
+Line = Done | Judged | Failed | Sent | Lost
 LINES: Mapping[str, type[Line]] = {
     "lost": Lost,
     "sent": Sent,
     "judgement": Judged,
-    "error": FailedAttempt,
+    "error": Failed,
     "scores": Done,
 }
 """The kinds of lines in the file of a replicate, by the key that only they have."""

@@ -198,6 +198,21 @@ class StudyFile(SpendingLimits, frozen=True, kw_only=True):
     """``currency``, and a :class:`Price` for each engine model string."""
     run: Execution = field(default_factory=Execution)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The models' names on the board."""
+        return tuple(each if isinstance(each, str) else each.name for each in self.models)
+
+    @property
+    def gaps(self) -> Literal["refuse", "worst-case"]:
+        """What is done about a score that is missing for good."""
+        return "worst-case" if self.on_error == "worst-case" else "refuse"
+
+    @property
+    def written(self) -> str:
+        """The name of the file, or folder, that the command writes."""
+        return self.out or "scores.csv"
+
 
 Names = Mapping[str, tuple[str, ...]]
 """What servers call their models, by the model's name on the board."""

@@ -10,7 +10,7 @@ import pytest
 
 from bbedge.board import Board
 from bbedge.cli.evaluate_screen import line
-from bbedge.evaluate import attempts as attempts_module
+from bbedge.evaluate import handover
 from bbedge.evaluate.events import ReplicateBegun, SampleDone
 from bbedge.evaluate.runner import evaluate
 from bbedge.records.codec import plain
@@ -208,7 +208,7 @@ def test_the_terminal_says_which_attempt_begins(tmp_path):
 def test_no_message_advises_to_delete_what_was_run():
     advice = re.compile(r"\b(delete|remove|erase|rm)\b[^.;]{0,20}\b(it|files?|folders?|journal|page)\b", re.IGNORECASE)
     found = []
-    for path in Path(attempts_module.__file__).parent.rglob("*.py"):
+    for path in Path(handover.__file__).parent.rglob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         texts = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]

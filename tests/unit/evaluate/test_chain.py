@@ -6,13 +6,12 @@ import random
 import pytest
 
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.engine import Failed
 from bbedge.evaluate.events import Looked, SampleDone
 from bbedge.evaluate.journal import Journal
 from bbedge.evaluate.journal_file import append, read_chain
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.study_board import journal_of, open_board
-from bbedge.records.journal import Done, Sent, Usage
+from bbedge.records.journal import Done, Failed, Sent, Usage
 from bbedge.study.synthetic import SyntheticBenchmark
 from fake_engine import FakeEngine, fake_study
 

@@ -6,10 +6,10 @@ import sys
 import pytest
 
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.engine import Failed, Job
+from bbedge.evaluate.engine import Job
 from bbedge.evaluate.engines.command import CommandEngine, last_lines
 from bbedge.evaluate.specification import EvaluationSpec
-from bbedge.records.journal import Done
+from bbedge.records.journal import Done, Failed, Sent
 
 COPY = "import shutil, sys; shutil.copy(sys.argv[1], sys.argv[2]); print(open(sys.argv[1]).read())"
 ITEMS = "item,block,category\nq1,b1,easy\nq2,b1,hard\nq3,b2,easy\n"
@@ -28,7 +28,7 @@ def called(folder, words, items=ITEMS):
     (sample,) = engine.benchmark().samples
     seen = []
     engine.run(1, [Job(model=study.models[0], sample=sample)], lambda job, call: 7, seen.append)
-    return seen[-1], folder / "study.run" / "replicate-00001" / "model-001" / "attempt-00001"
+    return seen, folder / "study.run" / "replicate-00001" / "model-001" / "attempt-00001"
 
 
 def test_items_are_a_name_on_every_line(tmp_path):
@@ -59,13 +59,12 @@ def test_a_name_with_a_line_break_needs_json(tmp_path):
 
 def test_a_crash_shows_the_last_lines_readable(tmp_path):
     crash = r"print('\x1b[31mloading\x1b[0m'); print('  5%\r 99%', end='\r\n'); raise ValueError('no such \x07model')"
-    failed, folder = called(tmp_path, [sys.executable, "-c", crash, "{out}", "{seed}"])
+    (*_, trouble, failed), folder = called(tmp_path, [sys.executable, "-c", crash, "{out}", "{seed}"])
     assert isinstance(failed, Failed)
-    assert failed.problem is not None
-    assert (failed.problem.kind, failed.problem.model) == ("program", "a")
+    assert (trouble.problem.kind, trouble.problem.model) == ("program", "a")
     assert "exit code 1" in failed.error
     assert str(folder / "log.txt") in failed.error
-    output = failed.problem.output
+    output = trouble.problem.output
     assert output[:2] == ("loading", " 99%")
     assert output[-1] == r"ValueError: no such \x07model"
     assert not any("\x1b" in line or "\n" in line for line in output)
@@ -75,8 +74,8 @@ def test_a_call_that_succeeds_has_no_problem(tmp_path):
     write = (
         "import sys; open(sys.argv[1], 'w').write('model,item,score\\n' + ''.join(f'a,q{i},1\\n' for i in (1, 2, 3)))"
     )
-    done, _ = called(tmp_path, [sys.executable, "-c", write, "{out}", "{seed}"])
-    assert isinstance(done, Done)
+    seen, _ = called(tmp_path, [sys.executable, "-c", write, "{out}", "{seed}"])
+    assert [type(each) for each in seen] == [Sent, Done]
 
 
 def test_the_end_of_a_long_log_is_short(tmp_path):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bbedge.evaluate.engines.empty_answer import EmptyAnswer, refuse_empty
+from bbedge.evaluate.engines.lm_eval_requests import EmptyAnswer, refuse_empty
 
 
 def answer(finish_reason="stop", **message):

@@ -178,16 +178,19 @@ def test_what_was_saved_is_stated_beside_the_complete_pass(tmp_path):
     assert (saving.used.calls, saving.full.calls) == (len(engine.ran), 4 * 240)
     assert (saving.used.total_tokens, saving.full.total_tokens) == (12 * len(engine.ran), 12 * 4 * 240)
     assert saving.full_cost == pytest.approx(4 * 240 * (10 * 100 + 2 * 1000) / 1e6)
-    assert ended.spent.full.calls == study.budget * 4 * 240
+    assert ended.spent.full.calls == study.file.budget * 4 * 240
     text = "\n".join(first_pass_lines(saving, study))
     assert f"{len(engine.ran):,} of 960 item runs" in text
     written = json.loads(json.dumps(plain(ended), allow_nan=False))
     assert written["first_pass"]["full_queries"] == 960
     assert not written["first_pass"]["complete"]
     # Later passes do not change what the first one saved, and the budget is projected from whole passes.
-    more, _ = run(replace(study, question=fake_study(tmp_path, WIDE).question, drop="never"), FakeEngine(WIDE))
+    more, _ = run(
+        replace(study, question=fake_study(tmp_path, WIDE).question, file=structs.replace(study.file, drop="never")),
+        FakeEngine(WIDE),
+    )
     assert more.leaderboard.replicates >= 0
-    assert more.spent.full.calls == study.budget * 4 * 240
+    assert more.spent.full.calls == study.file.budget * 4 * 240
 
 
 def test_a_pass_that_is_never_stopped_is_that_of_a_certifier_fed_with_the_parts(tmp_path):

@@ -164,7 +164,7 @@ def test_a_provider_gets_no_dummy_key(tmp_path, model, url):
     study = study_of(tmp_path, "http://127.0.0.1:1/v1", "http://127.0.0.1:1/v1")
     values = {"name": "m1", "model": model} | ({"base_url": url} if url else {})
     study = EvaluationSpec.from_values(
-        {"budget": 1, "models": [values, "openai-api/local/y"], "benchmark": {"task": study.inspect.task}},
+        {"budget": 1, "models": [values, "openai-api/local/y"], "benchmark": {"task": study.benchmark.task}},
         path=study.path,
     )
     with pytest.raises(EvaluationError, match=r"_API_KEY\b.* defined in the environment"):

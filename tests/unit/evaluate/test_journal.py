@@ -4,10 +4,9 @@ import pytest
 from msgspec.structs import replace
 
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.engine import Failed
 from bbedge.evaluate.journal import Journal
 from bbedge.evaluate.journal_file import append, read_chain
-from bbedge.records.journal import Done, Judged, Sent, Usage
+from bbedge.records.journal import Done, Failed, Judged, Sent, Usage
 
 
 def done(model="a", sample="s1", **usage):
@@ -23,7 +22,7 @@ def test_what_was_added_is_there_again(tmp_path):
     with Journal(tmp_path / "run", root="r") as journal:
         page = journal.page(3)
         assert page.done == {("a", "s1"): done(calls=2, tokens={"m": (10, 5)})}
-        assert page.usage() == {"a": Usage(calls=3, tokens={"m": (10, 5)})}
+        assert page.record(1).usage == {"a": Usage(calls=3, tokens={"m": (10, 5)})}
         assert journal.pages() == (3,)
         journal.finish(page, traces={"a": "x"})
         assert journal.pages() == ()
@@ -120,7 +119,7 @@ def test_a_judgement_is_there_again_although_its_sample_failed(tmp_path):
             page.add(judged(2, calls=1, tokens={"j": (4, 1)}))
         first, second = judged(1, calls=2, tokens={"j": (7, 3)}), judged(2, calls=1, tokens={"j": (4, 1)})
         assert page.judged == {("a", "s1"): (first, second)}
-        assert page.usage() == page.wasted == {"a": Usage(calls=4, tokens={"m": (10, 5), "j": (11, 4)})}
+        assert page.record(1).usage == page.wasted == {"a": Usage(calls=4, tokens={"m": (10, 5), "j": (11, 4)})}
 
 
 def test_judgements_of_the_answer_that_is_scored_are_part_of_its_usage_and_others_are_wasted(tmp_path):
@@ -131,7 +130,7 @@ def test_judgements_of_the_answer_that_is_scored_are_part_of_its_usage_and_other
             page.add(replace(done(calls=1, tokens={"m": (10, 5)}), judged=("new",)))
         assert page.done["a", "s1"].usage == Usage(calls=3, tokens={"m": (10, 5), "j": (7, 3)})
         assert (page.wasted, page.judged) == ({"a": Usage(calls=5)}, {})
-        assert page.usage()["a"].calls == 8
+        assert page.record(1).usage["a"].calls == 8
 
 
 def test_requests_of_a_finished_judgement_are_not_lost(tmp_path):
@@ -141,12 +140,12 @@ def test_requests_of_a_finished_judgement_are_not_lost(tmp_path):
     page.add(judged(1, calls=2))
     page = next(pages)
     assert page.settle() == 1
-    assert (page.lost, page.usage()) == ({"a": 1}, {"a": Usage(calls=3)})
+    assert (page.lost, page.record(1).usage) == ({"a": 1}, {"a": Usage(calls=3)})
     page.add(Sent(model="a", sample="s1"))
     page.add(judged(2, calls=1))
     assert page.settle() == 0
     page.add(replace(done(calls=1), judged=("x",)))
-    assert (page.wasted, page.usage()) == ({"a": Usage(calls=1)}, {"a": Usage(calls=5)})
+    assert (page.wasted, page.record(1).usage) == ({"a": Usage(calls=1)}, {"a": Usage(calls=5)})
     pages.close()
 
 

@@ -15,7 +15,7 @@ from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.evaluate.usage import Reached, reached_limit
 from bbedge.records.journal import Usage
-from bbedge.records.study import Price, SpendingLimits, StudyModel
+from bbedge.records.study import StudyModel
 from bbedge.study.synthetic import SyntheticBenchmark
 from bbedge.verify.ledger import verify
 from fake_engine import FakeEngine, fake_study
@@ -117,11 +117,11 @@ def test_questions_before_the_start_and_pilots_count_against_a_limit(tmp_path):
     assert (ended.spent.pilot, ended.spent.checks, ended.spent.used.calls) == (1, 1, 2)
 
 
-def test_a_price_that_is_not_known_is_not_a_price_of_nothing():
-    limits = SpendingLimits(max_cost=1.0)
+def test_a_price_that_is_not_known_is_not_a_price_of_nothing(tmp_path):
+    study = fake_study(tmp_path, TIED, max_cost=1.0, prices=PRICES)
     with pytest.raises(EvaluationError, match="'judge' answered and has no price"):
-        reached_limit(limits, Usage(tokens={"judge": (1, 1)}), hours=0.0, prices={"m": Price(input=1, output=1)})
-    assert reached_limit(limits, Usage(), hours=0.0, prices={}) is None
+        reached_limit(study, Usage(tokens={"judge": (1, 1)}))
+    assert reached_limit(study, Usage()) is None
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_command_has_no_tokens_to_limit(tmp_path):
     values |= {"benchmark": {"items": "items.csv"}}
     with pytest.raises(FormatError, match="a command reports no tokens"):
         EvaluationSpec.from_values(values | {"max_tokens": 5}, path=tmp_path / "study.toml")
-    assert EvaluationSpec.from_values(values | {"max_hours": 5}, path=tmp_path / "study.toml").limits.max_hours == 5.0
+    assert EvaluationSpec.from_values(values | {"max_hours": 5}, path=tmp_path / "study.toml").file.max_hours == 5.0
 
 
 def test_limits_are_not_part_of_what_is_frozen(tmp_path):

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from bbedge.errors import BbedgeError, EvaluationError
-from bbedge.evaluate.engine import Failed, Job
+from bbedge.evaluate.engine import Job
 from bbedge.evaluate.engines import engine_for
 from bbedge.evaluate.events import ErrorSeen
 from bbedge.evaluate.preflight import dry_run
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.specification import EvaluationSpec
-from bbedge.records.journal import Done
+from bbedge.records.journal import Done, Failed
 
 FAKE = Path(__file__).parents[2] / "servers" / "fake_lm_eval"
 API = {"model": "local-chat-completions"}

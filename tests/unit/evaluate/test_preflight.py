@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.engine import Answered, Failed, RequestWaits, StillSilent, Trouble
+from bbedge.evaluate.engine import Answered, RequestWaits, StillSilent, Trouble
 from bbedge.evaluate.events import Begun, CheckBegun, CheckEnded, Ended, ErrorSeen, SampleFailed, Waiting, plain
 from bbedge.evaluate.failures import Problem
 from bbedge.evaluate.journal_file import extra_usage
 from bbedge.evaluate.preflight import preflight_unwatched
 from bbedge.evaluate.runner import evaluate
-from bbedge.records.journal import Usage
+from bbedge.records.journal import Failed, Usage
 from bbedge.study.synthetic import SyntheticBenchmark
 from fake_engine import FakeEngine, fake_study
 
@@ -61,8 +61,8 @@ def test_every_model_is_asked_once_before_the_first_sample_and_it_is_counted(tmp
     assert seen[1].answered == FAR.models
     assert plain(seen[1]) == {
         "event": "check-ended",
-        "answered": list(FAR.models),
-        "failed": [],
+        "answered": FAR.models,
+        "failed": (),
         "calls": 3,
         "tokens": 30,
     }

@@ -128,23 +128,25 @@ def test_the_next_runner_ends_what_a_killed_one_has_left(folder, tmp_path, leade
     if leader == "gone":
         os.kill(program, signal.SIGKILL)
         until(lambda: not is_running(program))
-    assert end_leftovers(tmp_path) == 1
+    assert end_leftovers(tmp_path) == [folder]
     assert_ended([program, helper])
-    assert end_leftovers(tmp_path) == 0
+    assert end_leftovers(tmp_path) == []
 
 
 @pytest.mark.parametrize("change", ["start", "boot", "nothing known"])
 def test_a_process_that_has_the_number_now_is_left_alone(folder, tmp_path, change):
     other = subprocess.Popen([sys.executable, "-c", HELPER], start_new_session=True)
     try:
-        known = process._identity(other.pid) | {"mark": str(folder)}
-        wrong = {"start": known["start"] - 1, "boot": "another"}
-        known |= {change: wrong[change]} if change in wrong else {"start": None}
-        (folder / "process.json").write_text(json.dumps(known))
-        assert end_leftovers(tmp_path) == 0
+        start = process._start(other.pid)
+        known = {"pid": other.pid, "start": start, "boot": process._boot(), "mark": str(folder)}
+        wrong = {"start": start - 1, "boot": "another"}
+        changed = {change: wrong[change]} if change in wrong else {"start": None}
+        (folder / "process.json").write_text(json.dumps(known | changed))
+        end_leftovers(tmp_path)
         assert is_running(other.pid)
-        (folder / "process.json").write_text(json.dumps(process._identity(other.pid) | {"mark": str(folder)}))
-        assert end_leftovers(tmp_path) == 1
+        (folder / "process.json").write_text(json.dumps(known))
+        end_leftovers(tmp_path)
+        assert other.wait(timeout=30) == -signal.SIGKILL
     finally:
         other.kill()
         other.wait()
@@ -153,4 +155,4 @@ def test_a_process_that_has_the_number_now_is_left_alone(folder, tmp_path, chang
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"pid": "x", "start": 1, "boot": null, "mark": 1}', "\0"])
 def test_a_record_that_is_damaged_ends_nothing(folder, tmp_path, content):
     (folder / "process.json").write_text(content)
-    assert end_leftovers(tmp_path) == 0
+    assert end_leftovers(tmp_path) == [folder]

@@ -44,12 +44,12 @@ def test_it_certifies_the_truth_stops_early_and_drops_what_is_settled(tmp_path):
     ended, seen = run(study, engine)
     assert ended.reason == "answered"
     assert ended.leaderboard.graph.rank_intervals == ((1, 1), (2, 2), (3, 3), (4, 4))
-    assert ended.spent.replicates < study.budget
+    assert ended.spent.replicates < study.file.budget
     dropped = [event for event in seen if isinstance(event, Dropped)]
     assert dropped
     assert ended.retired == tuple(model for event in dropped for model in event.models)
     assert len(engine.ran) == len(set(engine.ran)) == ended.spent.used.calls
-    assert ended.spent.full.calls == study.budget * 4 * 12
+    assert ended.spent.full.calls == study.file.budget * 4 * 12
     assert 0.5 < ended.spent.saved < 1.0
     for event in seen:
         json.dumps(plain(event), allow_nan=False)
@@ -93,7 +93,7 @@ def test_the_budget_ends_what_has_no_answer(tmp_path):
     study = fake_study(tmp_path, TIED, budget=3)
     ended, _ = run(study, FakeEngine(TIED))
     assert (ended.reason, ended.spent.replicates, ended.answer.answered) == ("budget", 3, False)
-    more, _ = run(replace(study, budget=5), FakeEngine(TIED))
+    more, _ = run(replace(study, file=structs.replace(study.file, budget=5)), FakeEngine(TIED))
     assert more.spent.replicates == 5
 
 
@@ -258,7 +258,7 @@ def test_credentials_in_an_error_reach_no_file_event_or_message(tmp_path, monkey
 
     class Leaking(FakeEngine):
         def run(self, replicate, jobs, seeds, report):
-            super().run(replicate, jobs, seeds, lambda what: report(replace(what, error=text)))
+            super().run(replicate, jobs, seeds, lambda what: report(structs.replace(what, error=text)))
 
     study = fake_study(tmp_path, FAR, run={"pause": 0.0, "retries": 0})
     seen = []
@@ -288,7 +288,7 @@ def test_what_cannot_be_guaranteed_is_written_on_the_board_once(tmp_path):
     study = fake_study(tmp_path, TIED, budget=3)
     engine = FakeEngine(TIED, caveats=["no promise"], unseeded=("vendor/model",))
     _, seen = run(study, engine)
-    run(replace(study, budget=4), engine)
+    run(replace(study, file=structs.replace(study.file, budget=4)), engine)
     noted = [note.text for note in Board.open(study.board).noted if note.about == "independence"]
     assert noted[0] == "no promise"
     assert "vendor/model carry no seed" in noted[1]
@@ -305,7 +305,9 @@ def test_equal_scores_are_a_coincidence_if_the_answers_differ(tmp_path):
     study = fake_study(tmp_path / "blind", easy, budget=30)
     with pytest.raises(EvaluationError, match="repeats an earlier one"):
         run(study, blind)
-    allowed, _ = run(replace(study, running=structs.replace(study.running, copies="allow")), blind)
+    allowed, _ = run(
+        replace(study, file=structs.replace(study.file, run=structs.replace(study.file.run, copies="allow"))), blind
+    )
     assert allowed.spent.replicates == 30
 
 

@@ -70,20 +70,20 @@ def test_everything_is_read(tmp_path):
     assert study.design.alpha == 0.1
     assert study.design.method == "bb-edge-x"
     assert study.board == str(tmp_path / "boards" / "mine.bbedge")
-    assert study.inspect.task == "tasks/quiz.py@quiz"  # as written: the folder may move
+    assert study.benchmark.task == "tasks/quiz.py@quiz"  # as written: the folder may move
     assert study.folder == tmp_path / "study.run"
     assert study.prices["openai/gpt-large"].output == 10.0
-    assert study.running.connections == 8
-    assert (study.drop, study.on_error, study.seed, study.currency) == ("unneeded", "zero", 7, "€")
+    assert study.file.run.connections == 8
+    assert (study.file.drop, study.file.on_error, study.file.seed, study.currency) == ("unneeded", "zero", 7, "€")
 
 
 def test_a_command_and_the_defaults(tmp_path):
     study = read(tmp_path, COMMAND)
-    assert study.engine == "command"
-    assert study.items == tmp_path / "items.csv"
+    assert study.file.engine == "command"
+    assert study.benchmark.items == "items.csv"
     assert study.question.kind == "all-pairs"
     assert study.board == str(tmp_path / "study.bbedge")
-    assert read(tmp_path, COMMAND, drop="never").drop == "never"
+    assert read(tmp_path, COMMAND, drop="never").file.drop == "never"
 
 
 def test_a_database_is_not_a_path(tmp_path):

@@ -1,5 +1,8 @@
+from pathlib import Path
+
 import pytest
 
+from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.evaluate.usage import cost_of, spent
 from bbedge.records.codec import convert, plain
 from bbedge.records.journal import Replicate, Usage
@@ -14,8 +17,11 @@ def used(**values):
 
 def total(replicates_, **options):
     finished = [each if isinstance(each, Replicate) else used(usage=each, wasted={}) for each in replicates_]
-    given = {"replicates": len(finished), "samples": 0, "full_samples": 0, "budget": 5, "prices": PRICES}
-    return spent(finished, models=("a", "b"), **given | options)
+    values = {"budget": 5, "models": ["a", "b"], "benchmark": {"task": "t"}, "prices": plain(PRICES)}
+    study = EvaluationSpec.from_values(values, path=Path("study.toml"))
+    extras = {"check": Usage(), "pilot": Usage()}
+    given = {"replicates": len(finished), "full_samples": 0, "unfinished": (), "inside": None, "extras": extras}
+    return spent(study, finished, **given | options)
 
 
 def test_usage_adds_up_and_has_a_price():

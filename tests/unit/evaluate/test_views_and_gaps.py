@@ -139,7 +139,7 @@ def test_a_sample_that_fails_for_good_is_missing(tmp_path):
     panel = stored(study, 1)
     assert np.flatnonzero(np.isnan(panel["model-1"])).tolist() == [3]
     assert not np.isnan(panel["model-2"]).any()
-    assert engine.tries[1, "model-1", lost] == 1 + study.running.retries
+    assert engine.tries[1, "model-1", lost] == 1 + study.file.run.retries
     for event in seen:
         json.dumps(plain(event), allow_nan=False)
     with closing(Board.open(study.board)) as board:

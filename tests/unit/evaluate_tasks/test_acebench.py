@@ -3,7 +3,7 @@ import json
 import pytest
 
 from bbedge.errors import DomainError, FormatError
-from bbedge.evaluate.tasks.acebench import FILES, acebench
+from bbedge.evaluate.tasks.dialogues import FILES, acebench
 
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
 
@@ -208,7 +208,7 @@ def test_the_published_dialogues_make_223_items_that_are_scored_as_they_are_answ
 
 
 def test_every_published_answer_is_right_by_our_rule_as_text_and_as_equal(questions):
-    from bbedge.evaluate.tasks.acebench import step_score
+    from bbedge.evaluate.tasks.dialogues import step_score
 
     count = 0
     for sample in acebench(data=str(questions / "acebench")).dataset:

@@ -87,7 +87,7 @@ def test_no_instruction_gives_an_answer_of_the_quiz_away():
 
 def test_the_demo_data_are_this_study_s():
     study = EvaluationSpec.read(LLM / "study.toml")
-    assert (study.question.text, study.budget, study.drop) == ("top-2", 10, "never")
+    assert (study.question.text, study.file.budget, study.file.drop) == ("top-2", 10, "never")
     assert len({str(model.config) for model in study.models}) == len(study.models) >= 5
     scores = bbedge.read_scores(DEMO / "scores.csv")
     assert set(scores.models) == set(study.names)
@@ -97,7 +97,7 @@ def test_the_demo_data_are_this_study_s():
         for place in range(1, len(answers) + 1)
     }
     assert dict(zip(scores.items, scores.blocks, strict=True)) == families
-    assert 1 <= len(scores.replicates) <= study.budget
+    assert 1 <= len(scores.replicates) <= study.file.budget
 
 
 def test_packages_of_the_demo_are_pinned():

@@ -3,8 +3,8 @@ import json
 import pytest
 
 from bbedge.errors import DomainError, FormatError
-from bbedge.evaluate.tasks.gsm8k import gsm8k
 from bbedge.evaluate.tasks.scoring_rules import final_number, same_number
+from bbedge.evaluate.tasks.single_questions import gsm8k
 
 # Inspect calls its retry library by an old name.
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")

@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from bbedge.errors import DomainError, FormatError
-from bbedge.evaluate.tasks.mmlu_pro import mmlu_pro
+from bbedge.evaluate.tasks.single_questions import mmlu_pro
 
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")
 

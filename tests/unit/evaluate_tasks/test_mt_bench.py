@@ -3,7 +3,7 @@ import json
 import pytest
 
 from bbedge.errors import DataError, DomainError, FormatError
-from bbedge.evaluate.tasks.mt_bench import mt_bench
+from bbedge.evaluate.tasks.dialogues import mt_bench
 from bbedge.evaluate.tasks.scoring_rules import OURS, rating, read_judging
 
 pytestmark = pytest.mark.filterwarnings("ignore:The 'initial' parameter is deprecated:DeprecationWarning")

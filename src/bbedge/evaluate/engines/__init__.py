@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 def engine_for(study: EvaluationSpec) -> Engine:
     """The engine that a study names."""
-    if study.engine == "command":
+    if study.file.engine == "command":
         from bbedge.evaluate.engines.command import CommandEngine
 
         return CommandEngine(study)
-    if study.engine == "lm_eval":
+    if study.file.engine == "lm_eval":
         from bbedge.evaluate.engines.lm_eval import LmEvalEngine
 
         return LmEvalEngine(study)

@@ -18,10 +18,11 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
+from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError, EvaluationError
-from bbedge.evaluate.engine import Benchmark, Failed, Job, Report, RequestSeeds, Sample, Trouble
+from bbedge.evaluate.engine import Benchmark, Job, Report, RequestSeeds, Sample, Trouble
 from bbedge.evaluate.engines.process import (
     Stopped,
     TimeUp,
@@ -32,14 +33,14 @@ from bbedge.evaluate.engines.process import (
     program_files,
     redact_files,
     stamps,
-    unfinished_attempts,
     why_not_startable,
 )
 from bbedge.evaluate.failures import Problem
 from bbedge.evaluate.servers import variables
 from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.readers import read_items, read_scores
-from bbedge.records.journal import Done, Sent, Usage
+from bbedge.records.journal import Done, Failed, Sent, Usage
+from bbedge.records.study import CommandBenchmark
 from bbedge.text import listed, quoted, shown, shown_path
 
 _WHOLE = "all items"
@@ -58,59 +59,48 @@ class CommandEngine:
     """Runs ``command`` with ``{model}``, ``{seed}``, ``{items}``, ``{out}`` and the like filled in, without a shell."""
 
     def __init__(self, study: EvaluationSpec) -> None:
-        if study.items is None:
-            raise EvaluationError(f"{shown_path(study.path)}: [benchmark] items is missing")
-        self._study = study
-        self._items = read_items(study.items)
-        self._home = study.path.resolve().parent
-        self._files = program_files(study.command, self._home)
-        self._stamps = stamps(self._files)
+        self._study, self._home = study, study.path.resolve().parent
+        self._list = self._home / cast("CommandBenchmark", study.benchmark).items
+        self._items = read_items(self._list)
+        self._words = study.file.command or ()
+        self._stamps = stamps(program_files(self._words, self._home))
         self._calls = Calls(study)
 
     def benchmark(self) -> Benchmark:
         """The listed items, as one sample: a call runs them all."""
-        program = self._study.command[0]
+        where, program = f"{shown_path(self._study.path)}: command", self._words[0]
         if program_file(program, self._home) is None:
             raise EvaluationError(
-                f"{shown_path(self._study.path)}: command: there is no program {shown(program, None)}; give a path "
-                "that starts at the study's folder, or the name of a program that is installed"
+                f"{where}: there is no program {shown(program, None)}; give a path that starts at the study's folder, "
+                "or the name of a program that is installed"
             )
         cannot_start = why_not_startable(program, self._home)
         if cannot_start is not None:
+            raise EvaluationError(f"{where}: {shown(program, None)} cannot be started: {cannot_start}")
+        items, columns = self._items, self._study.design.columns
+        torn = [item for item in items.items if "\n" in item or "\r" in item]
+        if torn and self._asks_for("{items}"):
             raise EvaluationError(
-                f"{shown_path(self._study.path)}: command: {shown(program, None)} cannot be started: {cannot_start}"
+                f"{shown_path(self._list)}: item {quoted(torn[0])} has a line break in its name, and the file of "
+                "{items} has a name on every line; use {items.json} in the command instead"
             )
-        items = self._items
-        self._refuse_torn_names()
-        text = repr(sorted(zip(items.items, items.blocks, strict=True)))
+        missing = [column for column in columns if column not in items.columns]
+        if missing:
+            raise EvaluationError(
+                f"{shown_path(self._list)}: there is no column {quoted(missing[0])}, which the design uses; add it"
+            )
         whole = Sample(
             name=_WHOLE,
             items=items.items,
             blocks=items.blocks,
-            columns=self._columns(),
-            is_divisible=any("{items}" in word or "{items.json}" in word for word in self._study.command),
+            columns={column: items.columns[column] for column in columns},
+            is_divisible=self._asks_for("{items}") or self._asks_for("{items.json}"),
         )
-        return Benchmark(
-            samples=(whole,),
-            fingerprint=hashlib.sha256(text.encode()).hexdigest(),
-        )
+        text = repr(sorted(zip(items.items, items.blocks, strict=True)))
+        return Benchmark(samples=(whole,), fingerprint=hashlib.sha256(text.encode()).hexdigest())
 
-    def _refuse_torn_names(self) -> None:
-        """Refuse names that a list of lines would tear apart, if the command reads such a list."""
-        torn = [item for item in self._items.items if "\n" in item or "\r" in item]
-        if torn and any("{items}" in word for word in self._study.command):
-            raise EvaluationError(
-                f"{shown_path(str(self._study.items))}: item {quoted(torn[0])} has a line break in its name, and the "
-                "file of {items} has a name on every line; use {items.json} in the command instead"
-            )
-
-    def _columns(self) -> dict[str, tuple[str, ...]]:
-        """The columns of the list of items that the design uses."""
-        name = shown_path(str(self._study.items))
-        missing = [column for column in self._study.design.columns if column not in self._items.columns]
-        if missing:
-            raise EvaluationError(f"{name}: there is no column {quoted(missing[0])}, which the design uses; add it")
-        return {column: self._items.columns[column] for column in self._study.design.columns}
+    def _asks_for(self, placeholder: str) -> bool:
+        return any(placeholder in word for word in self._words)
 
     def addresses(self) -> Mapping[str, str]:
         """What the study and the environment say: the program may read both."""
@@ -124,31 +114,26 @@ class CommandEngine:
         )
 
     def run(self, replicate: int, jobs: Sequence[Job], seeds: Callable[[Job, int], int], report: Report) -> None:
-        """Call the program for every job, a few at a time."""
-        self._check_programs()
+        """Call the program for every job, a few at a time; refuse one that was changed while the study ran."""
+        files = program_files(self._words, self._home)
+        if stamps(files) != self._stamps:
+            now = hashes(files)
+            changed = [word for word, digest in self._study.programs.items() if now.get(word) != digest]
+            if changed:
+                raise EvaluationError(
+                    f"{shown_path(self._study.path)}: command: {listed(changed)} changed while the study ran; what is "
+                    "measured is frozen with the design. Restore it and run the same command again"
+                )
+            self._stamps = stamps(files)
         self._calls.run(
-            replicate, jobs, lambda folder, job, _: self._call(folder, replicate, job, seeds(job, 0)), report
+            replicate, jobs, lambda folder, job, tell: self._call(folder, replicate, job, seeds(job, 0), tell), report
         )
 
-    def _check_programs(self) -> None:
-        """Refuse to go on with a program that was changed while the study ran."""
-        if stamps(self._files) == self._stamps:
-            return
-        self._files = program_files(self._study.command, self._home)
-        now = hashes(self._files)
-        changed = [word for word, digest in self._study.programs.items() if now.get(word) != digest]
-        if changed:
-            raise EvaluationError(
-                f"{shown_path(self._study.path)}: command: {listed(changed)} changed while the study ran; what is "
-                "measured is frozen with the design. Restore it and run the same command again"
-            )
-        self._stamps = stamps(self._files)
-
-    def _call(self, folder: Path, replicate: int, job: Job, seed: int) -> Done | Failed:
-        model = job.model
-        out, log = folder / self._study.out, folder / "log.txt"
+    def _call(self, folder: Path, replicate: int, job: Job, seed: int, tell: Tell) -> Done | Failed:
+        model, sample = job.model, job.sample
+        out, log = folder / self._study.file.written, folder / "log.txt"
         try:
-            items = self._write_items(folder, self._order(job, seed))
+            items = self._write_items(folder, job, seed)
         except OSError as error:
             raise EvaluationError(f"{shown_path(folder)}: cannot be written ({error.strerror})") from error
         filled = {
@@ -159,48 +144,41 @@ class CommandEngine:
             **items,
             "{out}": str(out),
         }
-        words = [_filled(word, filled) for word in self._study.command]
         began = time.monotonic()
-        problem = self._execute(words, folder, log)
-        usage = Usage(calls=len(job.sample.items), seconds=time.monotonic() - began)
-        if problem is None:
-            try:
-                scores = self._scores(out, job.sample)
-            except BbedgeError as error:
-                problem = str(error)
-            else:
-                return Done(model=model.name, sample=job.sample.name, scores=scores, usage=usage)
+        problem = self._execute([_filled(word, filled) for word in self._words], folder, log)
+        usage = Usage(calls=len(sample.items), seconds=time.monotonic() - began)
+        try:
+            if problem is None:
+                return Done(model=model.name, sample=sample.name, scores=self._scores(out, sample), usage=usage)
+        except BbedgeError as error:
+            problem = str(error)
         said = f"{problem}; the command's output is in {shown_path(log)}"
-        return Failed(
-            model=model.name,
-            sample=job.sample.name,
-            error=said,
-            usage=usage,
-            problem=Problem(kind="program", model=model.name, message=said, output=last_lines(log)),
-        )
+        cause = Problem(kind="program", model=model.name, message=said, output=last_lines(log))
+        tell(Trouble(model=model.name, sample=sample.name, problem=cause))
+        return Failed(model=model.name, sample=sample.name, error=said, usage=usage)
 
-    def _write_items(self, folder: Path, order: Sequence[str]) -> dict[str, str]:
-        """Write the items in their order in every form that the command names; the path of each, by placeholder."""
-        lines, objects = folder / "items.txt", folder / "items.json"
-        lines.write_text("".join(f"{item}\n" for item in order), encoding="utf-8")
-        if any("{items.json}" in word for word in self._study.command):
-            place = {item: row for row, item in enumerate(self._items.items)}
-            known = {"block": self._items.blocks, **self._items.columns}
-            rows = [{"item": item} | {key: texts[place[item]] for key, texts in known.items()} for item in order]
-            objects.write_text(json.dumps(rows, ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
-        return {"{items}": str(lines), "{items.json}": str(objects)}
+    def _write_items(self, folder: Path, job: Job, seed: int) -> dict[str, str]:
+        """Write the items of a call in every form that the command names; the path of each, by placeholder.
 
-    def _order(self, job: Job, seed: int) -> list[str]:
-        """The items with their blocks in an order of this call's own."""
+        Their blocks are in an order of this call's own.
+        """
         by_block: dict[str, list[str]] = {}
         for item, block in zip(job.sample.items, job.sample.blocks, strict=True):
             by_block.setdefault(block, []).append(item)
-        order = RequestSeeds.of("items", seed).shuffled(tuple(by_block), model=job.model.name, replicate=0)
-        return [item for block in order for item in by_block[block]]
+        blocks = RequestSeeds.of("items", seed).shuffled(tuple(by_block), model=job.model.name, replicate=0)
+        order = [item for block in blocks for item in by_block[block]]
+        lines, objects = folder / "items.txt", folder / "items.json"
+        lines.write_text("".join(f"{item}\n" for item in order), encoding="utf-8")
+        if self._asks_for("{items.json}"):
+            place = {item: row for row, item in enumerate(self._items.items)}
+            known = {"item": self._items.items, "block": self._items.blocks, **self._items.columns}
+            rows = [{key: texts[place[item]] for key, texts in known.items()} for item in order]
+            objects.write_text(json.dumps(rows, ensure_ascii=False, indent=0) + "\n", encoding="utf-8")
+        return {"{items}": str(lines), "{items.json}": str(objects)}
 
     def _execute(self, words: Sequence[str], folder: Path, log: Path) -> str | None:
         """Run the program; what went wrong, or nothing."""
-        timeout = self._study.running.timeout
+        timeout = self._study.file.run.timeout
         with log.open("wb") as file:
             try:
                 code = call(words, home=self._home, folder=folder, log=file, timeout=timeout, stop=self._calls.stop)
@@ -217,13 +195,12 @@ class CommandEngine:
     def _scores(self, out: Path, sample: Sample) -> dict[str, float | None]:
         if not out.exists():
             raise EvaluationError(f"the command did not write {shown_path(out)}")
-        rule = "worst-case" if self._study.on_error == "worst-case" else "refuse"
         read = read_scores(
             out,
             blocks="item",
             score_range=self._study.design.score_range,
             least_models=1,
-            incomplete=rule,
+            incomplete=self._study.file.gaps,
             provenance=False,
         )
         if len(read.models) != 1 or len(read.replicates) != 1:
@@ -231,8 +208,12 @@ class CommandEngine:
                 f"{shown_path(out)} has {len(read.models)} models and {len(read.replicates)} replicates; a call is "
                 "for one of each"
             )
-        scores = {item: float(score) for item, score in zip(read.items, read.values[0, 0], strict=True)}
-        return checked_scores(scores, sample, out, may_be_missing=rule == "worst-case")
+        return checked_scores(scores_by_item(read), sample, out, may_be_missing=self._study.file.gaps == "worst-case")
+
+
+def scores_by_item(read: Scores) -> dict[str, float]:
+    """The scores of the only model in the only replicate."""
+    return dict(zip(read.items, read.values[0, 0].tolist(), strict=True))
 
 
 def _filled(word: str, filled: dict[str, str]) -> str:
@@ -292,41 +273,36 @@ class Calls:
     ) -> None:
         """Make every call and report from this thread; an interrupt, or an error, stops those that are running.
 
-        A call has a new folder, and hands requests that fail before its end to its last argument.
+        A call has a new folder, and hands requests that fail before its end to its last argument. When it has ended,
+        logs in its folder lose their credentials.
         """
         if not self._cleaned:  # no other runner uses the folder now, so what runs in it is left from a killed one
-            left_over = unfinished_attempts(self._study.folder)
-            end_leftovers(self._study.folder)
-            for folder in left_over:
+            for folder in end_leftovers(self._study.folder):
                 redact_files(folder)
             self._cleaned = True
+
+        def called(job: Job, tell: Tell) -> Done | Failed:
+            folder = self._new_folder(replicate, job.model.name)
+            try:
+                return call(folder, job, tell)
+            finally:
+                redact_files(folder)
 
         def begun() -> Iterator[Callable[[Tell], Done | Failed]]:
             for job in jobs:
                 report(Sent(model=job.model.name, sample=job.sample.name, calls=len(job.sample.items)))
-                yield partial(self._call_in_folder, replicate, job, call)
+                yield partial(called, job)
 
-        work_in_threads(begun(), report, workers=self._study.running.workers, stop=self.stop)
-
-    def _call_in_folder(
-        self, replicate: int, job: Job, call: Callable[[Path, Job, Tell], Done | Failed], tell: Tell
-    ) -> Done | Failed:
-        """Make a call; when it has ended, logs in its folder lose their credentials."""
-        folder = self._new_folder(replicate, job.model.name)
-        try:
-            return call(folder, job, tell)
-        finally:
-            redact_files(folder)
+        work_in_threads(begun(), report, workers=self._study.file.run.workers, stop=self.stop)
 
     def _new_folder(self, replicate: int, model: str) -> Path:
         """A folder that no call has had: what an earlier one still writes cannot get into it."""
-        number = self._study.names.index(model) + 1
-        parent = self._study.folder / f"replicate-{replicate:05d}" / f"model-{number:03d}"
+        models = self._study.folder / f"replicate-{replicate:05d}"
+        parent = models / f"model-{self._study.names.index(model) + 1:03d}"
         try:
-            parent.mkdir(parents=True, exist_ok=True)
             used = [int(path.name[8:]) for path in parent.glob("attempt-*[0-9]") if path.name[8:].isdigit()]
             folder = parent / f"attempt-{max(used, default=0) + 1:05d}"
-            folder.mkdir()
+            folder.mkdir(parents=True)
         except OSError as error:
             raise EvaluationError(f"{shown_path(parent)}: cannot be written ({error.strerror})") from error
         return folder
@@ -356,11 +332,6 @@ def last_lines(log: Path) -> tuple[str, ...]:
             text = file.read(_BYTES).decode("utf-8", "replace")
     except OSError:
         return ()
-    lines = [_last_state(_ESCAPES.sub("", line)) for line in text.split("\n")]
-    return tuple(shown(line, _WIDTH) for line in lines if line.strip())[-_LINES:]
-
-
-def _last_state(line: str) -> str:
-    """What a line shows after its carriage returns."""
-    states = [state for state in line.split("\r") if state.strip()]
-    return states[-1].rstrip().expandtabs(4) if states else ""
+    # A line shows what is after the last of its carriage returns that something follows.
+    states = [_ESCAPES.sub("", line).rstrip().rpartition("\r")[2].expandtabs(4) for line in text.split("\n")]
+    return tuple(shown(line, _WIDTH) for line in states if line)[-_LINES:]

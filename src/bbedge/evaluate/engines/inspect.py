@@ -20,10 +20,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from inspect_ai import Task, task_with
-from inspect_ai import eval as inspect_eval
+import inspect_ai
+from inspect_ai._util._async import run_coroutine
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.dataset import Sample as InspectSample
 from inspect_ai.model import GenerateConfig, Model
@@ -32,7 +32,7 @@ from pydantic import ValidationError
 
 from bbedge.credentials import redacted, secret_values
 from bbedge.errors import EvaluationError
-from bbedge.evaluate.engine import Benchmark, CallSeeds, CheckReport, Failed, Job, Report, Sample
+from bbedge.evaluate.engine import Benchmark, CallSeeds, CheckReport, Job, Report, Sample
 from bbedge.evaluate.engines.inspect_hook import hear_jobs, trouble
 from bbedge.evaluate.engines.inspect_judging import judging_scorers
 from bbedge.evaluate.engines.inspect_models import (
@@ -44,7 +44,8 @@ from bbedge.evaluate.engines.inspect_models import (
 )
 from bbedge.evaluate.engines.process import redact_files
 from bbedge.evaluate.specification import EvaluationSpec
-from bbedge.records.study import StudyModel
+from bbedge.records.journal import Failed
+from bbedge.records.study import InspectBenchmark, StudyModel
 from bbedge.text import listed, quoted, shown, shown_path
 
 _CHECK_TIMEOUT = 60.0  # seconds for the short question, where the study sets no limit
@@ -55,9 +56,7 @@ class InspectEngine:
     """Runs an Inspect task."""
 
     def __init__(self, study: EvaluationSpec) -> None:
-        if study.inspect is None:
-            raise EvaluationError(f"{shown_path(study.path)}: [benchmark] task is missing")
-        self._study, self._settings = study, study.inspect
+        self._study, self._settings = study, cast("InspectBenchmark", study.benchmark)
 
     def benchmark(self) -> Benchmark:
         """The samples of the task. The models are made once, to find out now what would stop them later."""
@@ -90,10 +89,11 @@ class InspectEngine:
 
     def check(self, models: Sequence[StudyModel], seeds: Callable[[str], int], report: CheckReport) -> None:
         """Ask every model, and every judge, one short question with the settings that it has in the study."""
-        judges = {name: self._role(role, name) for role, name in self._settings.roles.items()}
-        asked = {model.name: self._model(model) for model in models} | judges
+        asked = {model.name: self._model(model) for model in models}
+        asked |= {name: self._role(role, name) for role, name in self._settings.roles.items()}
         with contextlib.redirect_stdout(io.StringIO()):
-            ask_all(asked, seeds, timeout=self._study.running.timeout or _CHECK_TIMEOUT, report=report)
+            timeout = self._study.file.run.timeout or _CHECK_TIMEOUT
+            run_coroutine(ask_all(asked, seeds, timeout=timeout, report=report))
 
     def run(self, replicate: int, jobs: Sequence[Job], seeds: CallSeeds, report: Report) -> None:
         """Run all jobs in one evaluation, a task per model."""
@@ -109,11 +109,11 @@ class InspectEngine:
                 chosen = [samples[job.sample.name].model_copy(deep=True) for job in its_jobs]
                 metadata = {**(task.metadata or {}), "bbedge_model": name}
                 model = listen(self._model(its_jobs[0].model), name, trouble)
-                tasks.append(task_with(task, dataset=chosen, model=model, metadata=metadata, epochs=1))
+                tasks.append(inspect_ai.task_with(task, dataset=chosen, model=model, metadata=metadata, epochs=1))
             roles = {role: listen(self._role(role, name), name, trouble) for role, name in self._settings.roles.items()}
             with hear_jobs(jobs, seeds, report, scorer=self._settings.scorer) as heard:
                 try:
-                    logs = inspect_eval(
+                    logs = inspect_ai.eval(
                         tasks,
                         model_roles=dict(roles) or None,
                         log_dir=str(log_dir),
@@ -125,7 +125,7 @@ class InspectEngine:
                         epochs=1,
                         fail_on_error=False,
                         max_tasks=len(tasks),
-                        max_samples=self._study.running.connections,
+                        max_samples=self._study.file.run.connections,
                     )
                 except PrerequisiteError as error:
                     raise EvaluationError(f"Inspect AI cannot run the task: {_one_line(error)}") from error
@@ -133,44 +133,42 @@ class InspectEngine:
             raise heard.failure
         if heard.cancelled or len(logs) < len(tasks) or any(log.status == "cancelled" for log in logs):
             raise KeyboardInterrupt
-        for log_ in logs:
-            if log_.status == "error" and log_.error is not None:
-                name = (log_.eval.metadata or {}).get("bbedge_model", "")
-                for job in by_model.get(name, []):
-                    if (name, job.sample.name) not in heard.reported:
-                        report(Failed(model=name, sample=job.sample.name, error=log_.error.message))
+        errors = {
+            (each.eval.metadata or {}).get("bbedge_model"): each.error.message
+            for each in logs
+            if each.status == "error" and each.error is not None
+        }
+        for job in jobs:
+            if job.model.name in errors and job.key not in heard.reported:
+                report(Failed(model=job.model.name, sample=job.sample.name, error=errors[job.model.name]))
 
     def _config(self, given: Mapping[str, Any], where: str) -> GenerateConfig:
         for key, why in _OURS.items():
             if key in given:
                 raise EvaluationError(f"{where}: config may not set {key}; {why}")
-        running = self._study.running
+        run = self._study.file.run
         ours = {
-            "max_retries": running.request_retries,
-            "max_connections": running.connections,
-            "attempt_timeout": None if running.timeout is None else max(1, round(running.timeout)),
+            "max_retries": run.request_retries,
+            "max_connections": run.connections,
+            "attempt_timeout": None if run.timeout is None else max(1, round(run.timeout)),
         }
         try:
             return GenerateConfig(**{key: value for key, value in {**ours, **given}.items() if value is not None})
         except ValidationError as error:
             raise EvaluationError(f"{where}: config: {_one_line(error.errors()[0]['msg'])}") from error
 
-    def _model(self, model: StudyModel) -> Model:
-        return self._make(f"model {quoted(model.name)}", model)
-
     def _role(self, role: str, name: str) -> Model:
-        return self._make(f"role {quoted(role)}", StudyModel(name=name, model=name))
+        return self._model(StudyModel(model=name), f"role {quoted(role)}")
 
-    def _make(self, what: str, model: StudyModel) -> Model:
-        where = f"{shown_path(self._study.path)}: {what}"
-        config = self._config(model.config, where)
+    def _model(self, model: StudyModel, what: str = "") -> Model:
+        where = f"{shown_path(self._study.path)}: {what or f'model {quoted(model.name)}'}"
         try:
-            return made_model(model.model, config, model.base_url, model.args)
+            return made_model(model.model, self._config(model.config, where), model.base_url, model.args)
         except (PrerequisiteError, ValueError, TypeError, ImportError) as error:
             raise EvaluationError(f"{where}: {_one_line(error)}") from error
 
     @cached_property
-    def _task(self) -> Task:
+    def _task(self) -> inspect_ai.Task:
         """The task, made once: a benchmark may come from the network."""
         spec = self._settings.task
         where = f"{shown_path(self._study.path)}: [benchmark] task {quoted(spec, None)}"
@@ -187,7 +185,7 @@ class InspectEngine:
                 f"{where}: cannot be made ({_one_line(error)}); give the name of an installed task or FILE.py@TASK, "
                 "and its arguments under [benchmark] args"
             ) from error
-        if not isinstance(task, Task):
+        if not isinstance(task, inspect_ai.Task):
             raise EvaluationError(f"{where}: is not an Inspect task")
         if task.scorer:
             task.scorer = judging_scorers(task.scorer, self._settings.judge_repeats)
@@ -209,9 +207,9 @@ class InspectEngine:
 @contextlib.contextmanager
 def _redacting(*places: Path) -> Iterator[None]:
     """Remove credentials from logs before, in case a killed run has left some, and after they are written."""
+    for place in places:
+        redact_files(place)
     try:
-        for place in places:
-            redact_files(place)
         yield
     finally:
         for place in places:
@@ -228,17 +226,20 @@ def _sample(name: str, sample: InspectSample, columns: Sequence[str]) -> Sample:
     if parts is not None and (not isinstance(parts, list) or not parts or not all(isinstance(p, str) for p in parts)):
         raise EvaluationError(f"sample {quoted(name)}: metadata items is not a list of strings")
     items = (name,) if parts is None else tuple(f"{name}/{part}" for part in parts)
-    texts = {column: _texts(name, column, metadata, parts) for column in columns}
-    return Sample(name=name, items=items, blocks=(block,) * len(items), columns=texts)
+    return Sample(
+        name=name,
+        items=items,
+        blocks=(block,) * len(items),
+        columns={column: _texts(name, column, metadata, parts) for column in columns},
+    )
 
 
 def _texts(name: str, column: str, metadata: Mapping[str, Any], parts: Sequence[str] | None) -> tuple[str, ...]:
     """The texts of a column, one for each item of a sample."""
     key = column.removeprefix("metadata.")
     value = metadata.get(key)
-    values = [value] * len(parts or (name,))
-    if parts is not None and isinstance(value, dict):
-        values = [value.get(part) for part in parts]
+    table = value if parts is not None and isinstance(value, dict) else None
+    values = [value if table is None else table.get(part) for part in parts or (name,)]
     if not all(isinstance(each, str | int | float) and str(each) not in ("", "nan") for each in values):
         raise EvaluationError(
             f"sample {quoted(name)}: metadata has no text or number {quoted(key)}, which the design uses"
@@ -290,5 +291,5 @@ def _registered(spec: str, args: Mapping[str, Any]) -> object:
 
 
 def _one_line(error: BaseException | str) -> str:
-    plain = " ".join(re.sub(r"\[/?[a-z ]+\]", "", str(error)).split())
-    return shown(redacted(plain, secret_values(os.environ)), 400)
+    plain = re.sub(r"\[/?[a-z ]+\]", "", str(error))
+    return shown(redacted(" ".join(plain.split()), secret_values(os.environ)), 400)

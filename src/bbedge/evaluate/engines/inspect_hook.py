@@ -15,15 +15,14 @@ from inspect_ai.event import Event, ModelEvent
 from inspect_ai.hooks import BeforeModelGenerate, Hooks, ModelRetry, SampleAttemptStart, SampleEnd, TaskStart, hooks
 from inspect_ai.log import EvalSample
 from inspect_ai.model import GenerateConfig
-from msgspec import structs
 
 from bbedge.errors import DataError
-from bbedge.evaluate.engine import CallSeeds, Failed, Job, JudgementKey, Report, RequestWaits, Trouble
-from bbedge.evaluate.engines.empty_answer import EmptyAnswer, refuse_empty
-from bbedge.evaluate.engines.inspect_models import read_tokens
+from bbedge.evaluate.engine import CallSeeds, Job, JudgementKey, Report, RequestWaits, Trouble
+from bbedge.evaluate.engines.inspect_models import tokens_of
 from bbedge.evaluate.engines.inspect_scores import item_scores, judgements
+from bbedge.evaluate.engines.lm_eval_requests import EmptyAnswer, refuse_empty
 from bbedge.evaluate.failures import Problem
-from bbedge.records.journal import Done, Judged, Sent, Usage
+from bbedge.records.journal import Done, Failed, Judged, Sent, Usage
 
 _GIVEN_UP = re.compile(r"RetryError\(<Future at \S+ state=finished raised (\w+)>\)")
 
@@ -54,28 +53,8 @@ class Attempt:
     made: list[Judged] = field(default_factory=list)
     """Those that were made in this attempt and reported."""
     _made_seeds: set[int | None] = field(default_factory=set)
-    _begun: Counter[str] = field(default_factory=Counter)
-    """Judgements that have begun, by scorer."""
-
-    def next_judging(self, scorer: str) -> JudgementKey:
-        """The next judgement of a scorer. A task may also score an answer that is not finished, so they are counted."""
-        self._begun[scorer] += 1
-        return JudgementKey(scorer=scorer, number=self._begun[scorer])
-
-    def known_judgement(self, judging: JudgementKey, answer: str) -> Judged | None:
-        """What an earlier attempt has recorded of this judgement, if its answer was the same."""
-        wanted = (judging.scorer, judging.number, answer)
-        return next((each for each in self.known if (each.scorer, each.judgement, each.answer) == wanted), None)
-
-    @contextmanager
-    def asking(self, judging: JudgementKey) -> Iterator[SeededRequests]:
-        """What is asked inside this context belongs to the judgement."""
-        asked = SeededRequests(judging=judging)
-        before = _asked.set(asked)
-        try:
-            yield asked
-        finally:
-            _asked.reset(before)
+    begun: Counter[str] = field(default_factory=Counter)
+    """Judgements that have begun, by scorer: a task may also score an answer that is not finished."""
 
     def hand_in(self, judged: Judged, asked: SeededRequests) -> None:
         """Report a judgement that is finished: it is in the journal when this returns."""
@@ -130,8 +109,7 @@ _asked: ContextVar[SeededRequests | None] = ContextVar("bbedge_asked", default=N
 def hear_jobs(jobs: Sequence[Job], seeds: CallSeeds, report: Report, *, scorer: str | None) -> Iterator[Heard]:
     """Listen to what is evaluated inside this context."""
     global _heard
-    named = {(job.model.name, job.sample.name): job for job in jobs}
-    _heard = Heard(jobs=named, seeds=seeds, report=report, scorer=scorer)
+    _heard = Heard({job.key: job for job in jobs}, seeds, report, scorer)
     try:
         yield _heard
     finally:
@@ -141,6 +119,17 @@ def hear_jobs(jobs: Sequence[Job], seeds: CallSeeds, report: Report, *, scorer: 
 def attempt_now() -> Attempt | None:
     """The attempt in whose context this is called; ``None`` if no evaluation listens."""
     return _attempt.get() if _heard is not None else None
+
+
+@contextmanager
+def asking(judging: JudgementKey) -> Iterator[SeededRequests]:
+    """What is asked inside this context belongs to the judgement."""
+    asked = SeededRequests(judging=judging)
+    before = _asked.set(asked)
+    try:
+        yield asked
+    finally:
+        _asked.reset(before)
 
 
 def trouble(problem: Problem) -> None:
@@ -173,12 +162,10 @@ class BbedgeHook(Hooks):
         """Count the sample's requests from 0, so that a second attempt has the seeds of the first."""
         if _heard is not None:
             key = _heard.models.get(data.eval_id, ""), str(data.summary.id)
-            job, before = _heard.jobs.get(key), _heard.attempts.pop(key, None)
-            if job is None:
-                _attempt.set(None)
-                return
-            known = job.judged if before is None else (*before.known, *before.made)
-            _heard.attempts[key] = attempt = Attempt(job=job, known=known)
+            job, before, attempt = _heard.jobs.get(key), _heard.attempts.pop(key, None), None
+            if job is not None:
+                known = job.judged if before is None else (*before.known, *before.made)
+                _heard.attempts[key] = attempt = Attempt(job=job, known=known)
             _attempt.set(attempt)
 
     async def on_before_model_generate(self, data: BeforeModelGenerate) -> None:
@@ -224,10 +211,9 @@ def _hand_over(heard: Heard, model: str, sample: EvalSample) -> None:
     heard.reported.add((model, name))
     calls = attempt.others(answered(sample.events))
     usage = _usage(sample, len(calls), attempt)
-    if sample.error is not None:
-        heard.report(Failed(model=model, sample=name, error=_short(sample.error.message), usage=usage))
-        return
     try:
+        if sample.error is not None:
+            raise DataError(_short(sample.error.message))
         refuse_empty_events(answered(sample.events))
         scores = item_scores(name, job.sample.items, sample.scores, scorer=heard.scorer)
     except (DataError, EmptyAnswer) as error:
@@ -269,25 +255,25 @@ def refuse_empty_events(events: Sequence[ModelEvent]) -> None:
 
 def _usage(sample: EvalSample, calls: int, attempt: Attempt) -> Usage:
     """What a sample has used, without the judgements that were reported with what they used."""
-    tokens = {key: (read_tokens(spent), spent.output_tokens) for key, spent in sample.model_usage.items()}
-    whole = Usage(tokens=tokens, seconds=sample.total_time or 0.0)
-    if not attempt.made:
-        return structs.replace(whole, calls=calls)
-    left = whole - sum((judged.usage for judged in attempt.made), Usage())
-    rest = {model: spent for model, spent in left.tokens.items() if spent != (0, 0)}
-    return Usage(calls=calls, tokens=rest, seconds=max(0.0, left.seconds))
+    tokens = {key: tokens_of(spent) for key, spent in sample.model_usage.items()}
+    left = Usage(tokens=tokens, seconds=sample.total_time or 0.0)
+    if attempt.made:
+        left -= sum((judged.usage for judged in attempt.made), Usage())
+        tokens = {model: spent for model, spent in left.tokens.items() if spent != (0, 0)}
+    return Usage(calls=calls, tokens=tokens, seconds=max(0.0, left.seconds))
 
 
 def unseeded(events: Sequence[ModelEvent]) -> tuple[str, ...]:
     """The models that were asked without the seed that the request was given."""
-    return tuple(dict.fromkeys(event.model for event in events if _without_seed(event)))
-
-
-def _without_seed(event: ModelEvent) -> bool:
-    """Whether a request was sent without the seed it was given; one that is not shown counts as seeded."""
-    if event.call is None or event.config.seed is None:
-        return False
-    return str(event.config.seed) not in json.dumps(event.call.request, default=str)
+    return tuple(
+        dict.fromkeys(
+            event.model
+            for event in events
+            if event.call is not None  # a request that is not shown counts as seeded
+            and event.config.seed is not None
+            and str(event.config.seed) not in json.dumps(event.call.request, default=str)
+        )
+    )
 
 
 def _short(message: str) -> str:

@@ -17,7 +17,6 @@ from functools import wraps
 from itertools import chain, count
 from typing import Any
 
-from inspect_ai.event import ModelEvent
 from inspect_ai.log import transcript
 from inspect_ai.model import ChatMessage, ChatMessageAssistant
 from inspect_ai.scorer import Score, Scorer, Target
@@ -25,9 +24,9 @@ from inspect_ai.solver import TaskState
 
 from bbedge.credentials import redacted_record, secret_values
 from bbedge.errors import DataError
-from bbedge.evaluate.engine import Sample
-from bbedge.evaluate.engines.inspect_hook import Attempt, answered, attempt_now, refuse_empty_events, unseeded
-from bbedge.evaluate.engines.inspect_models import read_tokens
+from bbedge.evaluate.engine import JudgementKey, Sample
+from bbedge.evaluate.engines.inspect_hook import Attempt, answered, asking, attempt_now, refuse_empty_events, unseeded
+from bbedge.evaluate.engines.inspect_models import tokens_of
 from bbedge.evaluate.engines.inspect_scores import JUDGEMENTS, item_number, item_scores
 from bbedge.records.journal import Judged, Usage
 from bbedge.text import quoted
@@ -75,13 +74,15 @@ async def _judgement(
     scorer: Scorer, name: str, state: TaskState, target: Target, attempt: Attempt, answer: str
 ) -> Score | None:
     """One judgement: as it is recorded, if this answer was judged in an earlier attempt, or else from the scorer."""
-    judging = attempt.next_judging(name)
-    known = attempt.known_judgement(judging, answer)
+    attempt.begun[name] += 1
+    judging = JudgementKey(scorer=name, number=attempt.begun[name])
+    wanted = (name, judging.number, answer)
+    known = next((each for each in attempt.known if (each.scorer, each.judgement, each.answer) == wanted), None)
     if known is not None:
         attempt.judged.append(known)
         return Score.model_validate(known.score)
     began = time.monotonic()
-    with attempt.asking(judging) as asked:
+    with asking(judging) as asked:
         score = await scorer(state, target)
     content = None if score is None or not asked.seen else _recordable(score, attempt.job.sample)
     if content is not None:
@@ -96,7 +97,14 @@ async def _judgement(
                 answer=answer,
                 score=_without_credentials(content),
                 replies=tuple(_without_credentials([event.output.completion for event in events])),
-                usage=_usage(events, seconds=time.monotonic() - began),
+                usage=sum(
+                    (
+                        Usage(tokens={event.model: tokens_of(event.output.usage)})
+                        for event in events
+                        if event.output.usage is not None and event.cache != "read"
+                    ),
+                    Usage(calls=len(events), seconds=time.monotonic() - began),
+                ),
                 unseeded=unseeded(events),
             ),
             asked,
@@ -120,23 +128,17 @@ def _recordable(score: Score, sample: Sample) -> dict[str, Any] | None:
     return content
 
 
-def _usage(events: Sequence[ModelEvent], *, seconds: float) -> Usage:
-    spent = [
-        Usage(tokens={event.model: (read_tokens(event.output.usage), event.output.usage.output_tokens)})
-        for event in events
-        if event.output.usage is not None and event.cache != "read"
-    ]
-    return sum(spent, Usage(calls=len(events), seconds=seconds))
-
-
 def answer_hash(state: TaskState, attempt: Attempt) -> str:
     """A hash of everything that is judged: all that was answered up to now, and the messages.
 
     Ids are left out, because they are drawn at random. The replies of a judge to an answer that was not yet finished
     are in it as far as they are in the messages.
     """
-    events = [event for event in answered(transcript().events) if event.config.seed in attempt.answer.seeds]
-    outputs = [[event.model, [_said(choice.message) for choice in event.output.choices]] for event in events]
+    outputs = [
+        [event.model, [_said(choice.message) for choice in event.output.choices]]
+        for event in answered(transcript().events)
+        if event.config.seed in attempt.answer.seeds
+    ]
     content = [outputs, [_said(message) for message in state.messages], state.output.completion]
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=repr).encode()).hexdigest()[:32]
 

@@ -11,18 +11,17 @@ import contextlib
 import io
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from functools import wraps
+from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
-from inspect_ai._util._async import run_coroutine
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.model import GenerateConfig, Model, ModelOutput, ModelUsage, get_model
 
 from bbedge.evaluate.engine import Answered, CheckReport, StillSilent
-from bbedge.evaluate.engines.empty_answer import refuse_empty
-from bbedge.evaluate.failures import Problem, ProblemKind, kind_of_status
+from bbedge.evaluate.engines.lm_eval_requests import refuse_empty
+from bbedge.evaluate.failures import Problem, answer_excerpt, kind_of_failure
 from bbedge.records.journal import Usage
 
 NO_KEY = "no-key"
@@ -30,7 +29,10 @@ NO_KEY = "no-key"
 
 _QUESTION = "Reply with the word ok."
 _PATIENCE = 5.0  # seconds after which a model that has not answered is mentioned
-_SHOWN = 300  # characters of an answer that is none
+_DEEPEST = 6  # causes of causes
+_UNREACHABLE = frozenset({"ConnectError", "ConnectTimeout", "gaierror", "ConnectionRefusedError"})
+_BROKEN = ("Connection", "Protocol", "ReadError", "WriteError")
+_NO_ANSWER = (ValueError, TypeError, LookupError, AttributeError)
 # A server at one of these has accounts: a key that is missing there is an error, which Inspect explains.
 _PROVIDERS = (
     "ai21.com", "amazonaws.com", "anthropic.com", "azure.com", "cerebras.ai", "cloudflare.com", "cohere.ai",
@@ -79,7 +81,7 @@ def listen(model: Model, name: str, heard: Callable[[Problem], None]) -> Model:
 
     def should_retry(error: BaseException) -> bool:
         if isinstance(error, Exception):
-            heard(_problem(error, name, model))
+            heard(problem_of(error, name, model))
         return ask(error)
 
     @wraps(generate)
@@ -95,85 +97,61 @@ def listen(model: Model, name: str, heard: Callable[[Problem], None]) -> Model:
     return model
 
 
-def _problem(error: BaseException, name: str, model: Model) -> Problem:
-    variables = model.api.api_key_vars
-    variable = next((each for each in variables if each in os.environ), variables[0] if variables else None)
-    return replace(problem_of(error, name, endpoint_of(model)), variable=variable)
-
-
 def endpoint_of(model: Model) -> str | None:
     """The address of a model's server, as far as Inspect knows it."""
     address = model.api.base_url or getattr(getattr(model.api, "client", None), "base_url", None)
     return None if address is None else str(address)
 
 
-def problem_of(error: BaseException, model: str, endpoint: str | None) -> Problem:
-    """The facts about an exception of a client library."""
-    causes = list(_causes(error))
-    status = next((found for each in causes if (found := _status(each)) is not None), None)
-    kind = _kind({kind.__name__ for each in causes for kind in type(each).__mro__}, causes, status)
+def problem_of(error: BaseException, name: str, model: Model) -> Problem:
+    """The facts about an exception of the client library that asks a model."""
+    variables = model.api.api_key_vars
+    causes = list(islice(_causes(error), _DEEPEST))
+    owners = [owner for each in causes for owner in (each, getattr(each, "response", None))]
+    statuses = (getattr(owner, "status_code", None) for owner in owners)
+    status = next((found for found in statuses if isinstance(found, int)), None)
+    names = {kind.__name__ for each in causes for kind in type(each).__mro__}
+    kind = kind_of_failure(names, status, unreachable=_UNREACHABLE, broken=_BROKEN)
+    if kind == "other" and ("OpenAIResponseError" in names or isinstance(error, _NO_ANSWER)):
+        kind = "answer"
     message = str(getattr(error, "provider_message", None) or error) or type(error).__name__
     if kind == "timeout" and status is None:
         message = message.replace("attempt_timeout", "timeout").rstrip(".")
     elif kind in ("no-connection", "connection-lost") and len(causes) > 1:
         message = f"{message.rstrip('.')} ({causes[-1] or type(causes[-1]).__name__})"
-    if len(message) > _SHOWN and kind == "answer":
-        message = message[:_SHOWN] + "…"
-    return Problem(kind=kind, model=model, message=" ".join(message.split()), endpoint=endpoint, status=status)
+    return Problem(
+        kind=kind,
+        model=name,
+        message=" ".join(answer_excerpt(kind, message).split()),
+        endpoint=endpoint_of(model),
+        status=status,
+        variable=next((each for each in variables if each in os.environ), variables[0] if variables else None),
+    )
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
     """An exception and what caused it, outermost first."""
-    seen: BaseException | None = error
-    for _ in range(6):
-        if seen is None:
-            return
-        yield seen
-        seen = seen.__cause__
+    while error is not None:
+        yield error
+        error = error.__cause__
 
 
-def _status(error: BaseException) -> int | None:
-    for owner in (error, getattr(error, "response", None)):
-        status = getattr(owner, "status_code", None)
-        if isinstance(status, int):
-            return status
-    return None
-
-
-def _kind(names: set[str], causes: list[BaseException], status: int | None) -> ProblemKind:
-    """By the HTTP status, or else by the names of exceptions: every client library has classes of its own."""
-    if status is not None:
-        return kind_of_status(status)
-    if names & {"ConnectError", "ConnectTimeout", "gaierror", "ConnectionRefusedError"}:
-        return "no-connection"
-    if any("Timeout" in name for name in names):
-        return "timeout"
-    if any("Connection" in name or "Protocol" in name or name in ("ReadError", "WriteError") for name in names):
-        return "connection-lost"
-    if "EmptyAnswer" in names:
-        return "empty"
-    if "OpenAIResponseError" in names or isinstance(causes[0], ValueError | TypeError | LookupError | AttributeError):
-        return "answer"
-    return "other"
-
-
-def ask_all(models: Mapping[str, Model], seeds: Callable[[str], int], *, timeout: float, report: CheckReport) -> None:
+async def ask_all(
+    models: Mapping[str, Model], seeds: Callable[[str], int], *, timeout: float, report: CheckReport
+) -> None:
     """Ask every model the short question, all at once, and report each as soon as it has answered or failed.
 
     Models and seeds are known by their names in reports.
     """
-    run_coroutine(_ask_all(models, seeds, max(1, round(timeout)), report))
-
-
-async def _ask_all(models: Mapping[str, Model], seeds: Callable[[str], int], timeout: int, report: CheckReport) -> None:
+    loop = asyncio.get_running_loop()
     tasks = {
-        asyncio.ensure_future(_ask(name, model, seeds(name), timeout, report)): name for name, model in models.items()
+        asyncio.ensure_future(_ask(name, model, seeds(name), max(1, round(timeout)), report)): name
+        for name, model in models.items()
     }
-    began = asyncio.get_running_loop().time()
+    began = loop.time()
     done, waiting = await asyncio.wait(tasks, timeout=_PATIENCE)
-    for task in waiting:
-        seconds = asyncio.get_running_loop().time() - began
-        report(StillSilent(model=tasks[task], endpoint=endpoint_of(models[tasks[task]]), seconds=seconds))
+    for name in map(tasks.__getitem__, waiting):
+        report(StillSilent(model=name, endpoint=endpoint_of(models[name]), seconds=loop.time() - began))
     if waiting:
         done |= (await asyncio.wait(waiting))[0]
     for task in done:
@@ -183,25 +161,21 @@ async def _ask_all(models: Mapping[str, Model], seeds: Callable[[str], int], tim
 async def _ask(name: str, model: Model, seed: int, timeout: int, report: CheckReport) -> None:
     problems = list[Problem]()
     listen(model, name, problems.append)
-    config = GenerateConfig(seed=seed, max_retries=0, attempt_timeout=timeout)
     try:
+        config = GenerateConfig(seed=seed, max_retries=0, attempt_timeout=timeout)
         output = await model.generate(_QUESTION, config=config)
     except Exception as error:  # whatever a client library raises is an answer to whether the model can be asked
-        report(problems[-1] if problems else _problem(error, name, model))
+        report(problems[-1] if problems else problem_of(error, name, model))
     else:
-        usage = _usage(str(model), output.usage, output.time or 0.0)
+        tokens = {} if output.usage is None else {str(model): tokens_of(output.usage)}
+        usage = Usage(calls=1, tokens=tokens, seconds=output.time or 0.0)
         report(Answered(model=name, usage=usage, served=output.model or None))
     finally:
         with contextlib.suppress(Exception):  # a connection that cannot be closed is of no interest any more
             await model.api.aclose()
 
 
-def _usage(model: str, spent: ModelUsage | None, seconds: float) -> Usage:
-    return Usage(
-        calls=1, tokens={} if spent is None else {model: (read_tokens(spent), spent.output_tokens)}, seconds=seconds
-    )
-
-
-def read_tokens(spent: ModelUsage) -> int:
-    """Tokens of the prompt; some providers count those of their prompt cache apart."""
-    return spent.input_tokens + (spent.input_tokens_cache_read or 0) + (spent.input_tokens_cache_write or 0)
+def tokens_of(spent: ModelUsage) -> tuple[int, int]:
+    """Tokens of the prompt and of the answer; some providers count those of their prompt cache apart."""
+    cached = (spent.input_tokens_cache_read or 0) + (spent.input_tokens_cache_write or 0)
+    return spent.input_tokens + cached, spent.output_tokens

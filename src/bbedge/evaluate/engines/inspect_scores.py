@@ -23,10 +23,10 @@ def item_scores(
     grades: C correct, P partly, I incorrect, N no answer.
     """
     value = _chosen(sample, scores, scorer).value
-    if isinstance(value, Mapping):
-        named = {f"{sample}/{part}": item_number(f"{sample}/{part}", each) for part, each in value.items()}
-    else:
-        named = {sample: item_number(sample, value)}
+    given = (
+        {f"{sample}/{part}": each for part, each in value.items()} if isinstance(value, Mapping) else {sample: value}
+    )
+    named = {item: item_number(item, each) for item, each in given.items()}
     missing = [item for item in items if item not in named]
     if missing:
         raise DataError(
@@ -54,18 +54,13 @@ def judgements(
 def _chosen(sample: str, scores: Mapping[str, Any] | None, scorer: str | None) -> Any:  # noqa: ANN401 - any score
     if not scores:
         raise DataError(f"sample {quoted(sample)} has no score; the task needs a scorer")
-    if scorer is None:
-        if len(scores) > 1:
-            raise DataError(
-                f"sample {quoted(sample)} has several scores: {listed(scores)}; choose one with "
-                "scorer under [benchmark]"
-            )
-        (score,) = scores.values()
-    elif scorer in scores:
-        score = scores[scorer]
-    else:
+    if scorer is None and len(scores) > 1:
+        raise DataError(
+            f"sample {quoted(sample)} has several scores: {listed(scores)}; choose one with scorer under [benchmark]"
+        )
+    if scorer is not None and scorer not in scores:
         raise DataError(f"sample {quoted(sample)} has no score {quoted(scorer)}; it has {listed(scores)}")
-    return score
+    return next(iter(scores.values())) if scorer is None else scores[scorer]
 
 
 def item_number(item: str, value: object) -> float:
@@ -73,11 +68,10 @@ def item_number(item: str, value: object) -> float:
     if isinstance(value, str) and value in _GRADES:
         return _GRADES[value]
     if isinstance(value, bool | int | float):
-        number = float(value)
-        if math.isnan(number):
+        if math.isnan(value):
             raise DataError(f"item {quoted(item)} was left without a score")
-        if 0.0 <= number <= 1.0:
-            return number
+        if 0.0 <= value <= 1.0:
+            return float(value)
     raise DataError(
         f"item {quoted(item)}: score {shown(repr(value))}; expected a number from 0 to 1, or one of C, P, I, N"
     )

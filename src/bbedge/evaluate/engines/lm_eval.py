@@ -17,42 +17,40 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from msgspec import structs
 
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError, EvaluationError
-from bbedge.evaluate.engine import Answered, Benchmark, CheckReport, Failed, Job, Report, Sample, Trouble
-from bbedge.evaluate.engines.command import Calls, checked_scores, last_lines
-from bbedge.evaluate.engines.lm_eval_files import (
-    ToolDocument,
-    answers,
-    chosen,
-    documents_of,
-    fingerprint,
-    prompt_words,
-    renamed,
-    sample_files,
-    words,
-)
+from bbedge.evaluate.engine import Answered, Benchmark, CheckReport, Job, Report, Sample, Trouble
+from bbedge.evaluate.engines.command import Calls, checked_scores, last_lines, scores_by_item
 from bbedge.evaluate.engines.lm_eval_process import (
     REQUESTS,
     QuestionBegun,
     Tell,
     Tool,
+    ToolDocument,
+    answers,
     ask_in_threads,
+    chosen,
+    documents_of,
+    fingerprint,
     parse_report,
     problem_of,
+    prompt_words,
     python_of,
+    renamed,
     report_of,
+    sample_files,
+    words,
 )
 from bbedge.evaluate.engines.process import redact_files
 from bbedge.evaluate.failures import Problem
 from bbedge.evaluate.servers import variables
 from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.readers import Choices, read_scores
-from bbedge.records.journal import Done, Usage
+from bbedge.records.journal import Done, Failed, Usage
 from bbedge.records.study import LmEvalBenchmark, StudyModel
 from bbedge.text import quoted, shown, shown_path
 
@@ -61,28 +59,17 @@ _PATIENCE = 60.0  # seconds for the answer to the short question, where the stud
 _NAMES = ("model", "pretrained", "path", "engine")
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class ModelType:
-    """What the tool can do about the seeds of one of its types of models."""
-
-    requests: bool
-    """Whether every request has a seed of its own."""
-    address: str | None
-    """The address of the server that it uses by default."""
-
-
 class LmEvalEngine:
     """Runs tasks of lm-evaluation-harness."""
 
     def __init__(self, study: EvaluationSpec) -> None:
-        if study.lm_eval is None:
-            raise EvaluationError(f"{shown_path(study.path)}: [benchmark] task is missing")
-        self._study, self._settings = study, study.lm_eval
+        self._study, self._settings = study, cast("LmEvalBenchmark", study.benchmark)
         self._home = study.path.resolve().parent
         self._calls = Calls(study)
         python = python_of(self._settings.python, self._home, shown_path(study.path))
         self._tool = Tool(python, self._home, self._calls.stop)
-        self._types: dict[str, ModelType] = {}
+        self._types: dict[str, dict[str, Any]] = {}
+        """Of each type of models, whether every ``requests`` has a seed of its own, and the usual ``address``."""
         self._documents: dict[str, ToolDocument] = {}
         self._whole: Sample | None = None
         for model, key in product(study.models, ("config", "args")):
@@ -95,18 +82,15 @@ class LmEvalEngine:
     def benchmark(self) -> Benchmark:
         """The documents of the tasks, as one sample: a run scores them all, or those that it is asked for."""
         folder = self._temporary("list")
-        types = sorted({model.model for model in self._study.models})
         called = [*words(self._settings, home=self._home, out=folder / "out", seed=0), "--model", "dummy"]
-        problem = self._tool.run(folder, {"words": called, "types": types})
+        order = {"words": called, "types": sorted({model.model for model in self._study.models})}
+        problem = self._tool.run(folder, order)
         if problem is not None:
             redact_files(folder)
             raise EvaluationError(f"{shown_path(self._study.path)}: lm_eval cannot list the tasks: {problem}")
         found = report_of(folder)
-        self._types = {
-            name: ModelType(requests=kind["requests"], address=kind["address"]) for name, kind in found["types"].items()
-        }
         read = self._read(folder / "out", blocks=self._settings.block or "item")
-        self._documents = documents_of(folder / "out")
+        self._types, self._documents = found["types"], documents_of(folder / "out")
         self._whole = Sample(
             name=_WHOLE,
             items=read.items,
@@ -130,11 +114,11 @@ class LmEvalEngine:
 
     def addresses(self) -> Mapping[str, str]:
         """Those of the study, or of the types of models; others may read the environment."""
-        found = {
-            model.name: model.args.get("base_url", model.base_url) or self._types[model.model].address
+        known = {
+            model.name: str(address)
             for model in self._study.models
+            if (address := model.args.get("base_url", model.base_url) or self._types[model.model]["address"])
         }
-        known = {name: str(address) for name, address in found.items() if address}
         return known if all(map(self._seeds_requests, self._study.models)) else known | variables()
 
     def caveats(self) -> Sequence[str]:
@@ -162,25 +146,23 @@ class LmEvalEngine:
         questions = [partial(self._try, model, seeds(model.name)) for model in models if model not in asked]
         if asked:
             questions.insert(0, partial(self._ask, asked, seeds))
-        ask_in_threads(questions, report, workers=self._study.running.workers, stop=self._calls.stop)
+        ask_in_threads(questions, report, workers=self._study.file.run.workers, stop=self._calls.stop)
 
     def _ask(self, models: Sequence[StudyModel], seeds: Callable[[str], int], tell: Tell) -> None:
         """Ask the question itself."""
         folder, answered = self._temporary("check"), set[str]()
         priced = {model.name: _priced(model) for model in models}
-        questions = []
-        for model in models:
-            of_model = self._of_model(model)
-            questions.append(
-                {
-                    "name": model.name,
-                    "model": model.model,
-                    "model_args": {**of_model["requests"], **of_model["model_args"]},
-                    "generation": self._generation(model),
-                    "seed": seeds(model.name),
-                    "timeout": self._study.running.timeout or _PATIENCE,
-                }
-            )
+        questions = [
+            {
+                "name": model.name,
+                "model": model.model,
+                "model_args": {**made_from["requests"], **made_from["model_args"]},
+                "generation": self._generation(model),
+                "seed": seeds(model.name),
+                "timeout": self._study.file.run.timeout or _PATIENCE,
+            }
+            for model, made_from in zip(models, map(self._of_model, models), strict=True)
+        ]
 
         def heard(line: Mapping[str, Any]) -> None:
             what = parse_report(line, priced=priced[line["name"]])
@@ -199,8 +181,7 @@ class LmEvalEngine:
         """Run one document: a model that runs inside the tool has no server that could be asked."""
         folder, began = self._temporary("check"), time.monotonic()
         tell(QuestionBegun(model=model.name, endpoint=model.base_url))
-        whole = self._whole
-        items = whole.items[:1] if whole is not None and whole.is_divisible else ()
+        items = self._whole.items[:1] if self._whole is not None and self._whole.is_divisible else ()
         settings = self._settings if items else structs.replace(self._settings, limit=1)
         why = self._tool.run(folder, self._order(model, seed, folder / "out", items, settings))
         if why is not None:
@@ -217,27 +198,20 @@ class LmEvalEngine:
         return Problem(kind="program", model=model.name, message=why, endpoint=model.base_url, output=output)
 
     def _seeds_requests(self, model: StudyModel) -> bool:
-        kind = self._types.get(model.model)
-        return kind is not None and kind.requests
+        return model.model in self._types and bool(self._types[model.model]["requests"])
 
     def run(self, replicate: int, jobs: Sequence[Job], seeds: Callable[[Job, int], int], report: Report) -> None:
-        """Run the tool for every job, a few at a time."""
-        self._calls.run(
-            replicate,
-            jobs,
-            lambda folder, job, tell: self._call(folder, job, seeds(self._seeded(job), 0), tell),
-            report,
-        )
+        """Run the tool for every job, a few at a time.
 
-    def _seeded(self, job: Job) -> Job:
-        """The job whose seed a run has.
-
-        Seeds of requests are hashed from it, and should be the same whatever part a document is in. A model that draws
-        with one seed for its run needs another one in every part, or parts would share random numbers.
+        Seeds of requests are hashed from that of the run, and should be the same whatever part a document is in. A
+        model that draws with one seed for its run needs another one in every part, or parts would share random numbers.
         """
-        if self._whole is None or not self._seeds_requests(job.model):
-            return job
-        return dataclasses.replace(job, sample=self._whole)
+
+        def called(folder: Path, job: Job, tell: Callable[[Trouble], None]) -> Done | Failed:
+            seeded = self._whole if self._seeds_requests(job.model) else None
+            return self._call(folder, job, seeds(dataclasses.replace(job, sample=seeded or job.sample), 0), tell)
+
+        self._calls.run(replicate, jobs, called, report)
 
     def _call(self, folder: Path, job: Job, seed: int, tell: Callable[[Trouble], None]) -> Done | Failed:
         model, sample = job.model, job.sample
@@ -249,12 +223,9 @@ class LmEvalEngine:
 
         problem = self._tool.run(folder, order, heard=heard)
         sent, usage = _sent(folder, model, len(sample.items), time.monotonic() - began)
-        if problem is None:
-            try:
+        try:
+            if problem is None:
                 scores = self._scores(folder / "out", sample)
-            except BbedgeError as error:
-                problem = str(error)
-            else:
                 trace, length = answers(folder / "out")
                 return Done(
                     model=model.name,
@@ -267,25 +238,21 @@ class LmEvalEngine:
                     unseeded=(model.name,) if sent["requests"] > sent["seeded"] else (),
                     served=tuple(map(str, sent["served"])),
                 )
-        return Failed(
-            model=model.name,
-            sample=sample.name,
-            error=problem,
-            usage=usage,
-            # Where a request that failed has ended the run, the cause was heard.
-            problem=None if sent["heard"] else self._problem(model, problem, folder),
-        )
+        except BbedgeError as error:
+            problem = str(error)
+        if not sent["heard"]:  # where a request that failed has ended the run, the cause was heard
+            tell(Trouble(model=model.name, sample=sample.name, problem=self._problem(model, problem, folder)))
+        return Failed(model=model.name, sample=sample.name, error=problem, usage=usage)
 
     def _order(
         self, model: StudyModel, seed: int, out: Path, items: Sequence[str], settings: LmEvalBenchmark
     ) -> dict[str, Any]:
         """What the driver is asked to run: the documents of some items, or all."""
-        generation = self._generation(model)
         called = [*words(settings, home=self._home, out=out, seed=seed), *prompt_words(settings.args, model.model)]
-        if generation:
+        if generation := self._generation(model):
             called += ["--gen_kwargs", json.dumps(generation)]
-        order = {"words": called, "seed": seed, **self._of_model(model)}
-        return {**order, "documents": chosen(items, self._documents)} if items else order
+        documents = {"documents": chosen(items, self._documents)} if items else {}
+        return {"words": called, "seed": seed, **self._of_model(model), **documents}
 
     def _generation(self, model: StudyModel) -> dict[str, Any]:
         """The generation arguments of a model: those of the benchmark, replaced by its own."""
@@ -293,28 +260,21 @@ class LmEvalEngine:
 
     def _of_model(self, model: StudyModel) -> dict[str, Any]:
         """What the tool makes a model from."""
-        running = self._study.running
+        run = self._study.file.run
         requests = {
-            "num_concurrent": running.connections,
-            "timeout": running.timeout and max(1, round(running.timeout)),
+            "max_retries": run.request_retries + 1,  # the tool counts attempts, the first included
+            "num_concurrent": run.connections,
+            "timeout": run.timeout and max(1, round(run.timeout)),
         }
         return {
             "model": model.model,
             "model_args": {**({"base_url": model.base_url} if model.base_url else {}), **model.args},
-            # The tool counts attempts, the first included.
-            "requests": {"max_retries": running.request_retries + 1}
-            | {key: value for key, value in requests.items() if value is not None},
+            "requests": {key: value for key, value in requests.items() if value is not None},
         }
 
     def _scores(self, out: Path, sample: Sample) -> dict[str, float | None]:
-        read = self._read(out, blocks="item")
-        scores = {item: float(score) for item, score in zip(read.items, read.values[0, 0], strict=True)}
-        scores = renamed(scores, documents_of(out), self._documents)
-        return checked_scores(scores, sample, out, may_be_missing=self._rule == "worst-case")
-
-    @property
-    def _rule(self) -> str:
-        return "worst-case" if self._study.on_error == "worst-case" else "refuse"
+        scores = renamed(scores_by_item(self._read(out, blocks="item")), documents_of(out), self._documents)
+        return checked_scores(scores, sample, out, may_be_missing=self._study.file.gaps == "worst-case")
 
     def _read(self, out: Path, *, blocks: str) -> Scores:
         """The samples of one run."""
@@ -325,7 +285,7 @@ class LmEvalEngine:
             blocks=blocks,
             score_range=self._study.design.score_range,
             least_models=1,
-            incomplete=self._rule,
+            incomplete=self._study.file.gaps,
             choices=Choices(
                 format="lm-eval",
                 model_names=("model",),

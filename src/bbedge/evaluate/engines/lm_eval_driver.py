@@ -34,7 +34,8 @@ def main(order_file: str) -> None:
     try:
         importlib.import_module("lm_eval.models")
         for name in order.get("types", []):
-            report["types"][name] = describe(model_type(name))
+            kind = model_type(name)
+            report["types"][name] = {"requests": sends_requests(kind), "address": default_address(kind)}
         words = list(order["words"])
         if "model" in order:
             words += ["--model", order["model"], "--model_args", json.dumps(prepared(order, report))]
@@ -55,11 +56,6 @@ def model_type(name: str) -> type:
     """The class of a type of models."""
     found: type = importlib.import_module("lm_eval.api.registry").get_model(name)
     return found
-
-
-def describe(kind: type) -> dict[str, Any]:
-    """Whether a class sends requests one by one, whether it takes a seed at all, and where it asks by default."""
-    return {"requests": sends_requests(kind), "seed": takes_seed(kind), "address": default_address(kind)}
 
 
 def default_address(kind: type) -> str | None:
@@ -179,7 +175,7 @@ def count(answer: dict[str, Any], report: dict[str, Any]) -> None:
     """Add the tokens of one answer, and what it calls the model; refuse one that says nothing."""
     if answer.get("error") and not answer.get("choices"):
         raise RuntimeError(f"the server answered with an error: {json.dumps(answer['error'])[:400]}")
-    requests.empty_answer.refuse_empty(answer)
+    requests.refuse_empty(answer)
     if isinstance(answer.get("model"), str) and answer["model"] not in report["served"]:
         report["served"].append(answer["model"])
     report["tokens"] = [

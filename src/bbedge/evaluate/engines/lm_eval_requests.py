@@ -30,8 +30,8 @@ _DEEPEST = 8  # causes of causes
 _LONGEST = 1000  # characters
 _KEY = re.compile(r"[A-Z][A-Z0-9_]*_(?:KEY|TOKEN)")
 
-# Beside this file, also where it is copied to.
-empty_answer = importlib.import_module(f"{__package__}.empty_answer" if __package__ else "empty_answer")
+_SAID = ("tool_calls", "function_call", "refusal", "reasoning", "reasoning_content", "reasoning_details", "audio")
+_CUT_OFF = "length"
 Tell = Callable[[Mapping[str, Any]], None]
 
 
@@ -45,6 +45,30 @@ class Refused(Exception):  # noqa: N818 - an outcome
 
 class Unusable(Exception):  # noqa: N818 - an outcome
     """The server answered, but not as such a server does."""
+
+
+class EmptyAnswer(ValueError):  # noqa: N818 - an outcome
+    """The server answered, but its message has no content."""
+
+
+def refuse_empty(answer: Any) -> None:  # noqa: ANN401 - JSON
+    """Raise if the first choice of an answer in the form of OpenAI's has ``null`` in place of its content.
+
+    A tool call, a refusal and reasoning are answers without content, and so is one that the limit on tokens has cut
+    off: the model has used its tokens. An empty text is an answer.
+    """
+    choices = answer.get("choices") if isinstance(answer, dict) else None
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    if not isinstance(choice, dict) or choice.get("finish_reason") == _CUT_OFF:
+        return
+    message = choice.get("message")
+    if isinstance(message, dict):
+        is_empty = message.get("content") is None and not any(message.get(key) for key in _SAID)
+    else:
+        is_empty = "text" in choice and choice["text"] is None
+    if is_empty:
+        reason = str(choice.get("finish_reason"))[:40]
+        raise EmptyAnswer(f"the content of the message is null (finish_reason {reason})")
 
 
 def main(order_file: str) -> None:
@@ -86,17 +110,17 @@ def ask(question: Mapping[str, Any], tell: Tell) -> None:
 
 def made(question: Mapping[str, Any], other: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a model of the tool
     """The model, as the tool makes it."""
-    kind = importlib.import_module("lm_eval.api.registry").get_model(question["model"])
-    return kind(**{**question["model_args"], **other})
+    registry = importlib.import_module("lm_eval.api.registry")
+    return registry.get_model(question["model"])(**{**question["model_args"], **other})
 
 
 def posted(model: Any, headers: Mapping[str, str], question: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
     """Send the question once; the answer."""
     if not str(model.base_url).lower().startswith(("http://", "https://")):
         raise http.client.InvalidURL(f"{model.base_url} does not begin with http:// or https://")
-    body = json.dumps(payload(model, question)).encode()
     # Some providers turn away the client library by its name.
     sent = {"Content-Type": "application/json", "User-Agent": "lm-evaluation-harness", **headers}
+    body = json.dumps(payload(model, question)).encode()
     request = urllib.request.Request(model.base_url, data=body, headers=sent)
     try:
         with opener(model).open(request, timeout=question["timeout"]) as response:
@@ -141,7 +165,7 @@ def answered(model: Any, answer: Any) -> list[int]:  # noqa: ANN401 - a model of
             raise Unusable(message_in_body(json.dumps(answer)))
         if not any(answer.get(key) for key in ("choices", "content", "text")):
             raise Unusable(f"the answer has no choices: {json.dumps(answer)[:200]}")
-    empty_answer.refuse_empty(answer)
+    refuse_empty(answer)
     try:
         model.parse_generations(outputs=answer)
     except (LookupError, TypeError, AttributeError) as error:
@@ -172,7 +196,7 @@ def watch_requests(kind: Any, path: Path) -> None:  # noqa: ANN401 - a class of 
         def model_call(model: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as the tool has it
             try:
                 answer = send(model, *args, **kwargs)
-                empty_answer.refuse_empty(answer)
+                refuse_empty(answer)
             except Exception as error:
                 failed(error, model)
                 raise
@@ -246,11 +270,8 @@ def chain(error: BaseException) -> list[BaseException]:
 
 def status(error: BaseException) -> int | None:
     """The HTTP status: requests has it on the answer, aiohttp on the exception."""
-    for owner, name in ((getattr(error, "response", None), "status_code"), (error, "status")):
-        found = getattr(owner, name, None)
-        if isinstance(found, int):
-            return found
-    return None
+    found = (getattr(getattr(error, "response", None), "status_code", None), getattr(error, "status", None))
+    return next((each for each in found if isinstance(each, int)), None)
 
 
 def message(causes: list[BaseException]) -> str:

@@ -54,8 +54,7 @@ def program_file(word: str, home: Path) -> Path | None:
     """The file that a command's first word runs: a path, or the name of an installed program."""
     if "\0" in word or not word:
         return None
-    installed = None if os.sep in word else shutil.which(word)
-    return _file(Path(installed) if installed is not None else home / word)
+    return _file(home / ((None if os.sep in word else shutil.which(word)) or word))
 
 
 def why_not_startable(word: str, home: Path) -> str | None:
@@ -148,7 +147,8 @@ def call(
     record, succeeded = folder / _RECORD, False
     try:
         # No flush to the disk: what ends the machine ends the program, too.
-        record.write_text(json.dumps(_identity(child.pid) | {"mark": mark}), encoding="utf-8")
+        known = {"pid": child.pid, "start": _start(child.pid), "boot": _boot(), "mark": mark}
+        record.write_text(json.dumps(known), encoding="utf-8")
         succeeded = _wait(child, timeout, stop, look)
     finally:
         if not succeeded and child.returncode is None:
@@ -158,25 +158,19 @@ def call(
     return child.returncode
 
 
-def unfinished_attempts(folder: Path) -> list[Path]:
-    """The attempt folders below whose call has not ended, or whose runner was killed."""
-    return [record.parent for record in folder.glob(f"replicate-*/model-*/attempt-*/{_RECORD}")]
-
-
-def end_leftovers(folder: Path) -> int:
-    """End the process groups that a killed runner has left in any attempt folder below; how many there were."""
-    ended = 0
-    for attempt in unfinished_attempts(folder):
-        record = attempt / _RECORD
+def end_leftovers(folder: Path) -> list[Path]:
+    """End the process groups that a killed runner has left in any attempt folder below; these folders."""
+    records = [*folder.glob(f"replicate-*/model-*/attempt-*/{_RECORD}")]
+    for record in records:
         try:
             known = json.loads(record.read_text(encoding="utf-8"))
             pid, start, boot, mark = known["pid"], known["start"], known["boot"], known["mark"]
         except (OSError, ValueError, LookupError, TypeError):  # torn by the kill: its process is not known
             continue
         if isinstance(pid, int) and pid > 1 and start is not None and boot == _boot():
-            ended += _end_group(pid, start, str(mark))
+            _end_group(pid, start, str(mark))
         record.unlink(missing_ok=True)
-    return ended
+    return [record.parent for record in records]
 
 
 def _wait(
@@ -223,10 +217,6 @@ def _signal_group(child: subprocess.Popen[bytes], number: signal.Signals) -> Non
             child.send_signal(number)
 
 
-def _identity(pid: int) -> dict[str, object]:
-    return {"pid": pid, "start": _start(pid), "boot": _boot()}
-
-
 def _read(path: Path) -> bytes | None:
     """What the system says in a file, if it has one and may be asked."""
     try:
@@ -251,27 +241,20 @@ def _start(pid: int) -> int | None:
     return None if fields is None else int(fields[19])
 
 
-def _end_group(group: int, start: int, mark: str) -> bool:
+def _end_group(group: int, start: int, mark: str) -> None:
     """Kill a group, if it is still the one that was written down."""
     if _start(group) == start:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(group, signal.SIGKILL)
-            return True
+            return
     # The program itself has ended, and the number may have gone to another; what it has started carries its mark.
-    ended = False
+    carried = f"{_MARK}={mark}".encode()
     for place in _PROC.glob("[0-9]*"):
-        pid = int(place.name)
-        fields = _fields(pid)
-        if fields is not None and int(fields[3]) == group and _has_mark(pid, mark):
+        fields = _fields(int(place.name)) or []
+        is_of_group = fields[3:4] == [str(group)]
+        if is_of_group and carried in (_read(place / "environ") or b"").split(b"\0"):
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-                ended = True
-    return ended
-
-
-def _has_mark(pid: int, mark: str) -> bool:
-    environment = _read(_PROC / str(pid) / "environ") or b""
-    return f"{_MARK}={mark}".encode() in environment.split(b"\0")
+                os.kill(int(place.name), signal.SIGKILL)
 
 
 def redact_files(place: Path) -> None:
@@ -295,17 +278,14 @@ def _redacted_json(text: str, known: Sequence[str]) -> str:
         clean = redacted_record(document, known)
     except (ValueError, RecursionError):
         return redacted(text, known)
-    ending = text[len(text.rstrip()) :]
-    return text if clean == document else json.dumps(clean) + ending
+    return text if clean == document else json.dumps(clean) + text[len(text.rstrip()) :]
 
 
 def _redact_text(path: Path, clean: Clean, *, whole: bool = False) -> None:
     """Replace a file of text if a line of it, or the whole of it, is not clean."""
-    if all(clean(piece) == piece for piece in _pieces(path, whole=whole)):
-        return
-    with replacing(path) as file:
-        for piece in _pieces(path, whole=whole):
-            file.write(clean(piece).encode("utf-8", "surrogateescape"))
+    if any(clean(piece) != piece for piece in _pieces(path, whole=whole)):
+        with replacing(path) as file:
+            file.writelines(clean(piece).encode("utf-8", "surrogateescape") for piece in _pieces(path, whole=whole))
 
 
 def _pieces(path: Path, *, whole: bool) -> Iterator[str]:
@@ -323,14 +303,14 @@ def _redact_archive(path: Path, known: Sequence[str]) -> None:
     with contextlib.suppress(*broken), zipfile.ZipFile(path) as old:
         members = [old.getinfo(name) for name in dict.fromkeys(old.namelist())]
 
-        def clean(name: str) -> str:
+        def clean(name: str) -> bytes:
             text: str = old.read(name).decode("utf-8", "surrogateescape")
-            return _redacted_json(text, known) if name.endswith(".json") else redacted(text, known)
+            cleaned = _redacted_json(text, known) if name.endswith(".json") else redacted(text, known)
+            return cleaned.encode("utf-8", "surrogateescape")
 
-        if all(clean(each.filename).encode("utf-8", "surrogateescape") == old.read(each) for each in members):
+        if all(clean(each.filename) == old.read(each) for each in members):
             return
         with replacing(path) as file, zipfile.ZipFile(file, "w") as new:
             for each in members:
                 info = zipfile.ZipInfo(each.filename, each.date_time)
-                data = clean(each.filename).encode("utf-8", "surrogateescape")
-                new.writestr(info, data, compress_type=each.compress_type)
+                new.writestr(info, clean(each.filename), compress_type=each.compress_type)

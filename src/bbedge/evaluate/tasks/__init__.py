@@ -1,7 +1,8 @@
-"""The benchmarks of the paper as Inspect tasks, one module each.
+"""The benchmarks of the paper as Inspect tasks: ``single_questions`` and ``dialogues``.
 
-This package is the only part of bbedge that imports Inspect, and importing the package itself does not: scoring rules
-(``answers``, ``calls``, ``judging``) are plain functions, and a task is loaded when it is asked for.
+Importing the package does not import Inspect: a task is loaded when it is asked for. ``question_files``,
+``scoring_rules`` and ``function_calls`` are plain functions, which may be used without it. To add a benchmark, write
+its task, and name it in ``registry`` and in :data:`BENCHMARKS`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from inspect_ai import Task
 
 BENCHMARKS = ("acebench", "gsm8k", "mmlu_pro", "mt_bench")
-"""The names of the benchmarks: each is a module of this package with a task function of the same name."""
+"""The names of the benchmarks: each is a task function of the registry."""
 
 
 def benchmark(name: str) -> Callable[..., Task]:
@@ -30,11 +31,11 @@ def benchmark(name: str) -> Callable[..., Task]:
     if name not in BENCHMARKS:
         raise DomainError(f"there is no benchmark {quoted(name)}; choose from {', '.join(BENCHMARKS)}")
     try:
-        module = importlib.import_module(f"{__name__}.{name}")
+        registry = importlib.import_module(f"{__name__}.registry")
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "inspect_ai":
             raise
         raise BbedgeError(
             "the benchmarks run on Inspect, which is not installed; install it with: pip install inspect_ai openai"
         ) from None
-    return cast("Callable[..., Task]", getattr(module, name))
+    return cast("Callable[..., Task]", getattr(registry, name))

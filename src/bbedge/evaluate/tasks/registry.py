@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from bbedge.evaluate.tasks.acebench import acebench
-from bbedge.evaluate.tasks.gsm8k import gsm8k
-from bbedge.evaluate.tasks.mmlu_pro import mmlu_pro
-from bbedge.evaluate.tasks.mt_bench import mt_bench
+from bbedge.evaluate.tasks.dialogues import acebench, mt_bench
+from bbedge.evaluate.tasks.single_questions import gsm8k, mmlu_pro
 
 __all__ = ["acebench", "gsm8k", "mmlu_pro", "mt_bench"]

@@ -20,7 +20,7 @@ judge prompts that the benchmark publishes can be used instead.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from bbedge.errors import DataError, FormatError
@@ -76,15 +76,8 @@ def final_number(text: str) -> str | None:
     """
     for printed, plain in _SPELLINGS:
         text = text.replace(printed, plain)
-    marked = _marked(text)
-    if marked is not None:
-        return marked
-    stated = None
-    for found in _STATED.finditer(text):
-        number = _NUMBER.match(text, found.end())
-        if number is not None and not _GOES_ON.match(text, number.end()):
-            stated = _plain(number)
-    return stated if stated is not None else last_number(text)
+    stated = [number for number in _behind(_STATED, text) if not _GOES_ON.match(text, number.end())]
+    return _marked(text) or (_plain(stated[-1]) if stated else last_number(text))
 
 
 def last_number(text: str) -> str | None:
@@ -93,10 +86,8 @@ def last_number(text: str) -> str | None:
     >>> last_number("10 - 3 = 7.")
     '7'
     """
-    last = None
-    for found in _NUMBER.finditer(text):
-        last = found
-    return None if last is None else _plain(last)
+    found = [*_NUMBER.finditer(text)]
+    return _plain(found[-1]) if found else None
 
 
 def _marked(text: str) -> str | None:
@@ -105,16 +96,17 @@ def _marked(text: str) -> str | None:
         # A model that runs on makes up a next question and answers that.
         run_on = _NEXT_QUESTION.search(text, text.index("####"))
         text = text if run_on is None else text[: run_on.start()]
-    answer = None
-    for found in _MARK.finditer(text):
-        number = _NUMBER.match(text, found.end())
-        if number is not None and not _HEADING.match(text, number.end()):
-            answer = number
-    if answer is None:
+    answers = [number for number in _behind(_MARK, text) if not _HEADING.match(text, number.end())]
+    if not answers:
         return None
-    rest = text[answer.end() :].partition("\n")[0]
+    rest = text[answers[-1].end() :].partition("\n")[0]
     result = _NUMBER.search(rest.rpartition("=")[2]) if "=" in rest and _GOES_ON.match(rest) else None
-    return _plain(result or answer)
+    return _plain(result or answers[-1])
+
+
+def _behind(mark: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """The numbers that stand directly behind a mark."""
+    return filter(None, (_NUMBER.match(text, found.end()) for found in mark.finditer(text)))
 
 
 def _plain(found: re.Match[str]) -> str:
