@@ -13,10 +13,9 @@ from typing import Any, Self
 
 from bbedge.board.admit import admit, create, registration
 from bbedge.board.change import Added, Change, created, load, replay
-from bbedge.board.design import BoardDesign, drawn_seed
+from bbedge.board.design import BoardDesign, Columns, drawn_seed
 from bbedge.board.state import BoardState
 from bbedge.board.stored_scores import NextRun, StoredScores, resolved_if_means, scored_items
-from bbedge.board.views import Columns
 from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.leaderboard import Leaderboard, Look
 from bbedge.core.scores import Scores

@@ -1,26 +1,37 @@
-"""The design of a board: what is frozen when it is made, and the text a team can publish beforehand."""
+"""The design of a board: what is frozen when it is made, and the text a team can publish beforehand.
+
+A version of the benchmark may have categories that the one before did not have, so that a design freezes rules and not
+views. What the rules give depends on the items and their columns alone.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import secrets
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec import UNSET
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
-from bbedge.board.views import Columns, Compared, compared, shared_out, weight_text
 from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.design import Design
 from bbedge.core.family import Spending
+from bbedge.core.views import HEADLINE, macro_weights, views_beside, views_by_column, weights_in_column
 from bbedge.errors import DesignError, DomainError
 from bbedge.records.codec import canonical, convert, parse_toml, to_json
-from bbedge.records.design import BoardOptions, Headline
+from bbedge.records.design import BoardOptions, Headline, Views
 from bbedge.records.events import PARTS
 from bbedge.records.options import declared
+from bbedge.text import quoted
 
+Columns = Mapping[str, Sequence[str]]
+"""What is known of each item besides its block, by the name of the column."""
+
+_CLOSE = 1e-9  # shares whose sum is this near one are meant to add up to one
 _SEEDS = 2**53
 """Seeds are below this, so that programs that read JSON numbers as floats see them as they are."""
 
@@ -64,11 +75,11 @@ class BoardDesign(BoardOptions, frozen=True, kw_only=True):
                 f"design stakes can become too wide for {evidence} evidence as the board grows; "
                 "use sharp or betting evidence, or the paper's stakes"
             )
-        headline, views = shared_out(self.headline or Headline(), self.views or None)
+        headline, views = with_all_shares(self.headline or Headline(), self.views or None)
         force_setattr(self, "headline", UNSET if headline == Headline() else headline)
         force_setattr(self, "views", views or UNSET)
         self._check_checkpoints()
-        self._made(["a", "b"], ["q"], ["q"], Compared(), level=self.alpha)  # the core judges the rest
+        self._made(["a", "b"], ["q"], ["q"], ComparedViews(), level=self.alpha)  # the core judges the rest
 
     def _check_checkpoints(self) -> None:
         if self.checkpoints is UNSET:
@@ -110,7 +121,7 @@ class BoardDesign(BoardOptions, frozen=True, kw_only=True):
 
         ``order_seed`` is that of the version of the benchmark, if the design has checkpoints.
         """
-        found = compared(self.headline or Headline(), self.views or None, items, columns or {})
+        found = views_of_items(self.headline or Headline(), self.views or None, items, columns or {})
         checkpoints = None if not self.checkpoints or order_seed is None else self.checkpoints.seeded(order_seed)
         return self._made(
             models,
@@ -128,7 +139,7 @@ class BoardDesign(BoardOptions, frozen=True, kw_only=True):
         models: Sequence[str],
         items: Sequence[str],
         blocks: Sequence[str],
-        found: Compared,
+        found: ComparedViews,
         *,
         level: float,
         candidate: Sequence[str] | None = None,
@@ -218,3 +229,98 @@ FILLED_IN = ("planned",)
 
 def _digest(content: object) -> str:
     return hashlib.sha256(canonical(content).encode()).hexdigest()
+
+
+def with_all_shares(headline: Headline, views: Views | None) -> tuple[Headline, Views | None]:
+    """The same, with every part of alpha stated.
+
+    Of what the shares of single views leave, the headline has one half and the other views the other half, unless one
+    of both is stated: then the other has the rest.
+    """
+    if not views:
+        if headline.share is not None:
+            raise DesignError("a share of the headline has no meaning without views; leave it out")
+        return headline, None
+    rest = 1.0 - math.fsum(views.shares.values())
+    share, others = headline.share, views.others
+    if share is None:
+        share = rest / 2 if others is None else rest - others
+    if others is None:
+        others = rest - share
+    others = 0.0 if abs(others) <= _CLOSE else others
+    if not 0.0 < share < 1.0 or not 0.0 <= others < 1.0:
+        raise DomainError(
+            f"the shares leave {share:g} for the headline and {others:g} for the other views; all shares together are 1"
+        )
+    if abs(rest - share - others) > _CLOSE:
+        raise DomainError(
+            f"the shares of the headline, of single views and of the others add up to {1.0 - rest + share + others:g}; "
+            "they must add up to 1"
+        )
+    return replace(headline, share=share), replace(views, others=others)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedViews:
+    """What a version of the benchmark compares."""
+
+    weights: tuple[float, ...] | None = None
+    """The weight of each item in the headline; ``None`` if all weigh the same."""
+    views: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """The weights of each view."""
+    shares: Mapping[str, float] = field(default_factory=dict)
+    """The part of alpha of the headline and of each view; empty if there are no views."""
+
+
+def views_of_items(headline: Headline, views: Views | None, items: Sequence[str], columns: Columns) -> ComparedViews:
+    """What the rules give for these items; shares are as :func:`with_all_shares` states them.
+
+    A view that compares the same means as the headline is none.
+    """
+    own = (
+        (1.0,) * len(items)
+        if headline.weights is None
+        else weights_in_column(headline.weights, items, columns[headline.weights])
+    )
+    means = own if headline.macro is None else macro_weights(columns[headline.macro], own)
+    weights = means if len(set(means)) > 1 else None
+    if not views:
+        return ComparedViews(weights=weights)
+    found = {} if views.column is None else views_by_column(views.column, columns[views.column], own)
+    for name, column in views.weights.items():
+        if name in found:
+            raise DesignError(
+                f"{quoted(name)} is a view by its weights and a value of the column {quoted(str(views.column))}; "
+                "rename one of them"
+            )
+        found[name] = weights_in_column(column, items, columns[column])
+    if HEADLINE in found:
+        raise DesignError(f"a view cannot be called {HEADLINE}, which is the main view; rename it")
+    found = views_beside(means, found)
+    return ComparedViews(weights=weights, views=found, shares=_shares(headline, views, tuple(found)))
+
+
+def _shares(headline: Headline, views: Views, names: Sequence[str]) -> dict[str, float]:
+    assert headline.share is not None  # both are stated by with_all_shares
+    assert views.others is not None
+    unnamed = [name for name in names if name not in views.shares]
+    if unnamed and not views.others:
+        raise DesignError(
+            f"nothing of alpha is left for the view {quoted(unnamed[0])}; give it a share of its own, or others a share"
+        )
+    shares = {name: views.shares.get(name, views.others / max(1, len(unnamed))) for name in names}
+    unused = [share for name, share in views.shares.items() if name not in shares]
+    unused += [] if unnamed else [views.others]
+    return {HEADLINE: math.fsum([headline.share, *unused])} | shares
+
+
+def weight_text(text: str) -> str:
+    """The one text of a weight; what is not a number stays as it is, for :func:`weights_of` to refuse.
+
+    >>> weight_text("2"), weight_text(" 0.50"), weight_text("much")
+    ('2.0', '0.5', 'much')
+    """
+    try:
+        return repr(float(text) + 0.0)  # no negative zero
+    except ValueError:
+        return text

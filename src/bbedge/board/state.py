@@ -13,10 +13,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from bbedge.board.design import BoardDesign
+from bbedge.board.design import BoardDesign, Columns
 from bbedge.board.epoch import Epoch
 from bbedge.board.stage import Panel, Stage, all_views, combined
-from bbedge.board.views import Columns
 from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.conclusions import GapCount
 from bbedge.core.design import Design

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from math import fsum, isclose, isfinite
+from math import fsum, isclose
 from typing import TYPE_CHECKING, TypedDict
 
 from bbedge.errors import Argument, Blank, DesignError, DomainError
@@ -196,14 +196,26 @@ def suite_options(
     >>> [(view.name, view.share) for view in design.views]
     [('code', 0.1), ('math', 0.45)]
     """
-    own = (1.0,) * len(scores.items) if weights is None else _numbers(scores, weights)
+    items = scores.items
+    own = (1.0,) * len(items) if weights is None else weights_in_column(weights, items, _column(scores, weights))
+    if not any(own):
+        raise DomainError(
+            f"every weight in column {quoted(str(weights))} is 0; give at least one item a positive weight"
+        )
     selected = _of_metric(scores, own, metric, macro)
     headline = selected if macro is None else macro_weights(_column(scores, macro), selected)
     options: SuiteOptions = {}
     if len(set(headline)) > 1:
         options["weights"] = headline
     if views is not None:
-        options["views"] = _views(scores, views, own, headline)
+        labels = _column(scores, views)
+        options["views"] = views_beside(headline, views_by_column(views, labels, own))
+        if not options["views"]:
+            raise DesignError(
+                f"the only view by column {quoted(views)} is the headline itself, because the items of the headline "
+                f"have one value, {listed(sorted(set(labels)), limit=1)}; leave out ",
+                Argument("views", shown(views)),
+            )
     if shares:
         options["shares"] = dict(shares)
     return options
@@ -219,24 +231,37 @@ def _column(scores: Scores, name: str) -> tuple[str, ...]:
     return scores.columns[name]
 
 
-def _numbers(scores: Scores, name: str) -> tuple[float, ...]:
-    found = []
-    for item, text in zip(scores.items, _column(scores, name), strict=True):
+def weights_in_column(name: str, items: Sequence[str], texts: Sequence[str]) -> tuple[float, ...]:
+    """The weights of items that a column has as texts."""
+    weights = []
+    for item, text in zip(items, texts, strict=True):
         try:
             weight = float(text)
         except ValueError:
+            weight = math.nan
+        if not (math.isfinite(weight) and weight >= 0.0):
             raise DesignError(
-                f"the weight of item {quoted(item)} in column {quoted(name)} is {quoted(text)}; expected a number"
-            ) from None
-        if not (isfinite(weight) and weight >= 0.0):
-            raise DomainError(
-                f"the weight of item {quoted(item)} in column {quoted(name)} is {weight}; weights are finite and at "
-                "least 0"
+                f"{quoted(text)} in the column {quoted(name)} is not a weight of item {quoted(item)}; give a number of "
+                "at least 0"
             )
-        found.append(weight)
-    if not any(found):
-        raise DomainError(f"every weight in column {quoted(name)} is 0; give at least one item a positive weight")
-    return tuple(found)
+        weights.append(weight)
+    return tuple(weights)
+
+
+def views_by_column(name: str, labels: Sequence[str], weights: Sequence[float]) -> dict[str, tuple[float, ...]]:
+    """The weights of one view for each value of a column."""
+    count = len(set(labels))
+    if count > _MOST_VIEWS:
+        raise DesignError(
+            f"the column {quoted(name)} has {count:,} values, and each would be a view; at most {_MOST_VIEWS:,} are "
+            "allowed: choose a column of categories"
+        )
+    return category_weights(labels, weights)
+
+
+def views_beside(headline: Sequence[float], views: Mapping[str, tuple[float, ...]]) -> dict[str, tuple[float, ...]]:
+    """The views that compare something, and other means than the headline."""
+    return {name: weights for name, weights in views.items() if any(weights) and not _alike(weights, headline)}
 
 
 def _of_metric(
@@ -266,28 +291,6 @@ def _of_metric(
             f"there is no metric {quoted(unknown[0])} among the items; the metrics are {listed(sorted(set(metrics)))}"
         )
     return tuple(weight if name in chosen else 0.0 for name, weight in zip(metrics, weights, strict=True))
-
-
-def _views(
-    scores: Scores, name: str, weights: tuple[float, ...], headline: tuple[float, ...]
-) -> dict[str, tuple[float, ...]]:
-    labels = _column(scores, name)
-    count = len(set(labels))
-    if count > _MOST_VIEWS:
-        raise DesignError(
-            f"column {quoted(name)} has {count:,} values, and each would be a view; at most {_MOST_VIEWS:,} are "
-            "allowed: choose a column of categories"
-        )
-    views = {
-        label: its for label, its in category_weights(labels, weights).items() if any(its) and not _alike(its, headline)
-    }
-    if not views:
-        raise DesignError(
-            f"the only view by column {quoted(name)} is the headline itself, because the items of the headline have "
-            f"one value, {listed(sorted(set(labels)), limit=1)}; leave out ",
-            Argument("views", shown(name)),
-        )
-    return views
 
 
 def _alike(one: Sequence[float], other: Sequence[float]) -> bool:

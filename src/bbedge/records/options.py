@@ -56,9 +56,9 @@ class SharedOptions(Strict, frozen=True, kw_only=True):
         # msgspec checks types and bounds of what comes from files; here those of what comes from Python.
         unchecked = _unchecked(type(self))
         given = {name: getattr(self, name) for name in unchecked.__struct_fields__}
-        checked = record_from_arguments(unchecked, {name: value for name, value in given.items() if value is not UNSET})
-        for name in unchecked.__struct_fields__:
-            force_setattr(self, name, getattr(checked, name))  # whole numbers as floats: one design, one hash
+        checked = record_from_arguments(unchecked, {k: v for k, v in given.items() if v is not None and v is not UNSET})
+        for name in given:
+            force_setattr(self, name, getattr(checked, name))  # whole numbers as floats, None as not set
         super().__post_init__()
 
 
@@ -66,7 +66,8 @@ class SharedOptions(Strict, frozen=True, kw_only=True):
 def _unchecked(kind: type[Struct]) -> type[Struct]:
     """The options of a record, as a record without checks of its own."""
     options = next(base for base in kind.__mro__ if base.__module__ == __name__)
-    return defstruct(options.__name__, [(field.name, field.type, UNSET) for field in fields(options)], kw_only=True)
+    defaults = {field.name: None if field.required else field.default for field in fields(options)}
+    return defstruct(options.__name__, [(f.name, f.type, defaults[f.name]) for f in fields(options)], kw_only=True)
 
 
 class Options(SharedOptions, frozen=True, kw_only=True):

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from bbedge.board import Board, BoardDesign
-from bbedge.board.views import Headline, Views
 from bbedge.core.arrays import write_archive
 from bbedge.core.scores import Scores
 from bbedge.ledger.archive import export_lines
 from bbedge.ledger.chain import LedgerEvent
 from bbedge.ledger.vectors import digest
 from bbedge.records.codec import FILE_VERSION, canonical
+from bbedge.records.design import Headline, Views
 from unit.board import passes
 from unit.board.boards import ITEMS, make, runs
 

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from bbedge.board import Board, BoardDesign
 from bbedge.board.change import load, replay
-from bbedge.board.views import Views
+from bbedge.board.design import Views
 from bbedge.certificate.document import plain
 from bbedge.core.leaderboard import certify_design
 from bbedge.core.scores import Scores

@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bbedge.board import BoardDesign
-from bbedge.board.views import Headline, Views, compared, shared_out
+from bbedge.board.design import views_of_items, with_all_shares
 from bbedge.core.views import HEADLINE, allot_shares, macro_weights
 from bbedge.errors import BbedgeError, DesignError, DomainError, FormatError
+from bbedge.records.design import Headline, Views
 
 EVERY_KEY = """
 incomplete = "worst-case"
@@ -39,7 +40,7 @@ FULL = BoardDesign(
 
 def shares_of(design, labels):
     items = [f"q{i}" for i in range(len(labels))]
-    found = compared(
+    found = views_of_items(
         design.headline, design.views, items, {"category": labels, "difficulty": [str(i) for i in range(len(labels))]}
     )
     return dict(found.shares)
@@ -135,7 +136,7 @@ def test_files_that_are_refused(text, error, message):
 
 def test_one_view_for_every_category():
     design = BoardDesign(views=Views(column="category"))
-    found = compared(design.headline, design.views, ["a", "b", "c"], {"category": ["math", "code", "math"]})
+    found = views_of_items(design.headline, design.views, ["a", "b", "c"], {"category": ["math", "code", "math"]})
     assert found.weights is None
     assert found.views == {"code": (0.0, 1.0, 0.0), "math": (1.0, 0.0, 1.0)}
     assert found.shares == {HEADLINE: 0.5, "code": 0.25, "math": 0.25} == allot_shares(["code", "math"])
@@ -144,14 +145,14 @@ def test_one_view_for_every_category():
 def test_the_weights_of_the_headline_count_inside_its_categories():
     design = BoardDesign(headline=Headline(weights="w"), views=Views(column="category"))
     columns = {"category": ["math", "code", "math"], "w": ["2", "1", "0.5"]}
-    found = compared(design.headline, design.views, ["a", "b", "c"], columns)
+    found = views_of_items(design.headline, design.views, ["a", "b", "c"], columns)
     assert found.weights == (2.0, 1.0, 0.5)
     assert found.views == {"code": (0.0, 1.0, 0.0), "math": (2.0, 0.0, 0.5)}
 
 
 def test_a_macro_average():
     design, labels = BoardDesign(headline=Headline(macro="category")), ["math", "math", "code"]
-    found = compared(design.headline, design.views, ["a", "b", "c"], {"category": labels})
+    found = views_of_items(design.headline, design.views, ["a", "b", "c"], {"category": labels})
     assert found.weights == macro_weights(labels)
     assert (found.views, found.shares) == ({}, {})
 
@@ -159,14 +160,14 @@ def test_a_macro_average():
 def test_a_macro_average_of_weighted_means():
     design = BoardDesign(headline=Headline(macro="category", weights="w"))
     columns = {"category": ["math", "math", "code", "law"], "w": ["1", "3", "2", "0"]}
-    found = compared(design.headline, design.views, "abcd", columns)
+    found = views_of_items(design.headline, design.views, "abcd", columns)
     assert found.weights == (0.125, 0.375, 0.5, 0.0)
 
 
 def test_weights_that_are_all_the_same_are_none():
     """So that the design, and its hash, is the one without them."""
     design = BoardDesign(headline=Headline(macro="category"))
-    assert compared(design.headline, None, "abcd", {"category": ["x", "y", "y", "x"]}).weights is None
+    assert views_of_items(design.headline, None, "abcd", {"category": ["x", "y", "y", "x"]}).weights is None
 
 
 def test_the_headline_is_no_other_view():
@@ -174,13 +175,13 @@ def test_the_headline_is_no_other_view():
     assert shares_of(design, ["math"]) == {HEADLINE: 1.0}
     weighted = BoardDesign(headline=Headline(weights="w"), views=Views(column="category"))
     columns = {"category": ["math", "code"], "w": ["1", "0"]}
-    assert compared(weighted.headline, weighted.views, "ab", columns).views == {}
+    assert views_of_items(weighted.headline, weighted.views, "ab", columns).views == {}
 
 
 def test_a_column_of_too_many_categories():
     design, labels = BoardDesign(views=Views(column="category")), [f"c{i}" for i in range(1001)]
     with pytest.raises(DesignError, match="has 1,001 values, and each would be a view; at most 1,000 are allowed"):
-        compared(design.headline, design.views, labels, {"category": labels})
+        views_of_items(design.headline, design.views, labels, {"category": labels})
 
 
 def test_what_is_meant_for_views_that_do_not_exist_goes_to_the_headline():
@@ -212,7 +213,7 @@ def test_two_views_of_one_name():
 def test_texts_that_are_no_weights(text):
     design = BoardDesign(headline=Headline(weights="w"))
     with pytest.raises(DesignError, match="in the column 'w' is not a weight of item 'b'; give a number"):
-        compared(design.headline, design.views, ["a", "b"], {"w": ["1", text]})
+        views_of_items(design.headline, design.views, ["a", "b"], {"w": ["1", text]})
 
 
 PARTS = st.dictionaries(st.sampled_from(["math", "code", "law", "art"]), st.floats(0.01, 0.2), max_size=3)
@@ -227,8 +228,8 @@ PARTS = st.dictionaries(st.sampled_from(["math", "code", "law", "art"]), st.floa
     ),
 )
 def test_shares_always_add_up_to_one(named, share, labels):
-    headline, views = shared_out(Headline(share=share), Views(column="category", shares=named))
-    found = compared(headline, views, labels, {"category": labels}).shares
+    headline, views = with_all_shares(Headline(share=share), Views(column="category", shares=named))
+    found = views_of_items(headline, views, labels, {"category": labels}).shares
     assert math.fsum(found.values()) == pytest.approx(1.0, abs=1e-12)
     assert all(value > 0.0 for value in found.values())
     assert found[HEADLINE] >= headline.share

@@ -10,11 +10,11 @@ from msgspec import structs
 from bbedge import certify
 from bbedge.board import Board, BoardDesign
 from bbedge.board.change import load, replay
-from bbedge.board.views import Headline, Views
 from bbedge.core.scores import Scores
 from bbedge.core.views import HEADLINE, category_weights, macro_weights
 from bbedge.errors import BbedgeError, BoardError, DesignError
 from bbedge.ledger.archive import export_lines, import_file, import_lines
+from bbedge.records.design import Headline, Views
 from bbedge.verify.ledger import verify_session
 from unit.board.boards import MEANS
 from unit.board.forging import parsed
