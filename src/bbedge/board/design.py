@@ -24,7 +24,7 @@ from bbedge.core.views import HEADLINE, macro_weights, views_beside, views_by_co
 from bbedge.errors import DesignError, DomainError
 from bbedge.records.codec import canonical, convert, parse_toml, to_json
 from bbedge.records.design import BoardOptions, Headline, Views
-from bbedge.records.events import PARTS
+from bbedge.records.events import MOST_PILOTS
 from bbedge.records.options import declared
 from bbedge.text import quoted
 
@@ -86,8 +86,8 @@ class BoardDesign(BoardOptions, frozen=True, kw_only=True):
             return
         if not self.has_memory:
             raise DesignError(f"checkpoints are not part of {self.method}; leave them out")
-        if (self.pilot or 0) >= PARTS:
-            raise DesignError(f"a pilot of {self.pilot:,} replicates is too long; choose at most {PARTS - 1:,}")
+        if (self.pilot or 0) > MOST_PILOTS:
+            raise DesignError(f"a pilot of {self.pilot:,} replicates is too long; choose at most {MOST_PILOTS:,}")
 
     @classmethod
     def from_toml(cls, text: str, *, source: str = "design", otherwise: Mapping[str, Any] | None = None) -> BoardDesign:

@@ -110,7 +110,7 @@ def certificate(
 def _first_run(early: EarlyRecord) -> records.FirstPass:
     """How far the first run has come."""
     of_blocks, trend = early.checkpoints[0].of_blocks, early.position
-    seen = early.looks[-1].checkpoint if early.looks else None
+    seen = early.checkpoints[len(early.looks) - 1] if early.looks else None
     return records.FirstPass(
         complete=early.is_complete,
         checkpoint=seen.number if seen else 0,
@@ -193,13 +193,13 @@ def _conclusions(
         if early is None
         else tuple(
             records.PartRecord(
-                checkpoint=look.checkpoint.number,
-                blocks=look.checkpoint.blocks,
+                checkpoint=checkpoint.number,
+                blocks=checkpoint.blocks,
                 models=look.models,
                 edges=look.edges,
                 resolved_pairs=look.resolved_pairs,
             )
-            for look in early.looks
+            for checkpoint, look in zip(early.checkpoints, early.looks, strict=False)
         ),
         history=history_record(leaderboard.history, order) if leaderboard.history and history else None,
         outlook=outlook(pairs, replicates=leaderboard.replicates, stopped=stopped, most=most),

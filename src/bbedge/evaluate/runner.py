@@ -27,7 +27,6 @@ from bbedge.evaluate.events import (
     LimitReached,
     Looked,
     Noted,
-    PartLooked,
     Reason,
     ReplicateBegun,
     Watcher,
@@ -195,7 +194,7 @@ class _Runner:
 
     def _drop(self) -> None:
         state = self.board.state
-        if state.in_pilot or not (state.epoch.replicates or state.epoch.is_inside_pass):
+        if state.in_pilot or not (state.epoch.replicates or state.epoch.is_inside_first_run):
             return
         needed = self.call.study.question.needed(self._leaderboard(), drop=self.call.study.file.drop)
         gone = tuple(model for model in state.active if model not in needed)
@@ -213,7 +212,7 @@ class _Runner:
         self._page = page = handover.open_attempt(self.board, self.journal, place, seeds)
         samples = self.first.samples_of(place)
         handover.check_page(page, samples, self.call.study.names)
-        handover.check_parts(self.board, self.first, page)
+        handover.check_first_run(self.board, self.first, page)
         self.call.watch(
             ReplicateBegun(
                 replicate=place,
@@ -227,42 +226,45 @@ class _Runner:
         return page
 
     def _step(self) -> Reached | None:
-        """Run the next replicate, or the next part of the first one, and put it on the board, unless a limit stops it.
+        """Run the next replicate, or the first one up to its next checkpoint, and put it on the board.
+
+        A limit may stop it before.
 
         Inside the first pass every model that is run has every sample up to the checkpoint before the next look.
         """
         page, place, board = self._opened(), self._place, self.board
         seeds = seeds_of(self.call.study, self.first.benchmark, board)
-        part = self.first.next_part
-        if part is None:
+        segment = self.first.next_segment
+        if segment is None:
             jobs = jobs_of(self.call.study, self.first.benchmark, seeds, set(board.state.active), place)
         else:
-            jobs = part.jobs(self.call.study, board.state.active)
+            jobs = segment.jobs(self.call.study, board.state.active)
         reached = Completion(call=self.call, seeds=seeds, page=page, reached=self._reached).run(jobs)
         if reached is not None:
             return reached
         self._check_served(served_on(page), page)
         for text in handover.unseeded_notes(page):
             self._note("independence", text)
-        if part is None or part.checkpoint is None:
+        if segment is None or segment.checkpoint is None:
             self._complete(page)
         else:
-            self._look_inside(page, part, part.checkpoint)
+            self._look_inside(page, segment, segment.checkpoint)
         return None
 
-    def _look_inside(self, page: ReplicateFile, part: RunSegment, checkpoint: Checkpoint) -> None:
-        """Put a part of the first pass on the board and look."""
+    def _look_inside(self, page: ReplicateFile, segment: RunSegment, checkpoint: Checkpoint) -> None:
+        """Put the first run up to a checkpoint on the board and look."""
         board, running = self.board, tuple(self.board.state.active)
-        scores = handover.journal_scores(page, self.call.study, board.state, part.samples, board.next_items)
+        scores = handover.journal_scores(page, self.call.study, board.state, segment.samples, board.next_items)
         try:
-            added = board.add_part(scores, copies="allow" if self.call.study.file.run.copies == "allow" else None)
+            allowed = self.call.study.file.run.copies == "allow"
+            added = board.add(scores, upto=checkpoint.blocks, copies="allow" if allowed else None)
         except CopiedReplicateError as error:
             raise handover.copied_replicate_error(page.replicate, error) from error
         self.call.watch(
-            PartLooked(
+            Looked(
                 replicate=page.replicate,
                 checkpoint=checkpoint,
-                checkpoints=len(self.first.parts) - 1,
+                checkpoints=len(self.first.segments) - 1,
                 models=running,
                 leaderboard=self._leaderboard(),
                 answer=self._answer(),

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from bbedge.board import Board, BoardDesign
 from bbedge.certificate.of_board import board_certificate
 from bbedge.core.checkpoint_evidence import plan_of
-from bbedge.core.checkpoints import PassPlan
+from bbedge.core.checkpoints import FirstRunPlan
 from bbedge.core.conclusions import GapCount
 from bbedge.core.design import Design
 from bbedge.core.leaderboard import Certifier, Leaderboard, certify_design, pilot_design
@@ -43,8 +43,8 @@ class Step:
 
     replicate: int
     """The place of the replicate in the table, from 0."""
-    checkpoint: int
-    """The number of the checkpoint that the first replicate comes to; 0 if the replicate is complete after the step."""
+    upto: int | None
+    """The blocks before the checkpoint that the first replicate comes to; ``None`` if it is complete after the step."""
     rows: NDArray[np.intp]
     """The models that ran."""
     new: NDArray[np.intp]
@@ -56,7 +56,7 @@ def has_steps(document: Document) -> bool:
     return bool(document.design.checkpoints) and (bool(document.parts) or not document.replicates)
 
 
-def steps(document: Document, values: NDArray[np.float64], plan: PassPlan) -> tuple[Step, ...]:
+def steps(document: Document, values: NDArray[np.float64], plan: FirstRunPlan) -> tuple[Step, ...]:
     """The steps that these replicates of models x items were run in, NaN where there is no score.
 
     What nothing was concluded from is left out: what was run after the last look at a first run that is not complete.
@@ -64,16 +64,18 @@ def steps(document: Document, values: NDArray[np.float64], plan: PassPlan) -> tu
     """
     looks = min(len(document.parts or ()), len(plan.checkpoints))  # a changed certificate may state more
     there = ~np.isnan(values)
-    made = [(0, number, plan.new_places(number)) for number in range(1, looks + 1)]
+    made: list[tuple[int, int | None, NDArray[np.intp]]] = [
+        (0, each.blocks, plan.new_places(each.number)) for each in plan.checkpoints[:looks]
+    ]
     if document.replicates:
-        made.append((0, 0, plan.order[len(plan.places(looks)) :]))
-        made += [(replicate, 0, np.arange(there.shape[2])) for replicate in range(1, len(there))]
+        made.append((0, None, plan.order[len(plan.places(looks)) :]))
+        made += [(replicate, None, np.arange(there.shape[2])) for replicate in range(1, len(there))]
     running = np.zeros(there.shape[1], dtype=np.bool_)
     found: list[Step] = []
-    for replicate, checkpoint, new in reversed(made):
+    for replicate, upto, new in reversed(made):
         running = running | there[replicate][:, new].any(axis=1)
         if running.any():
-            found.append(Step(replicate=replicate, checkpoint=checkpoint, rows=np.flatnonzero(running), new=new))
+            found.append(Step(replicate=replicate, upto=upto, rows=np.flatnonzero(running), new=new))
     return tuple(reversed(found))
 
 
@@ -182,10 +184,7 @@ def leaderboard_from_scores(document: Document, scores: Scores, design: Design) 
         certifier.stop([model for model in certifier.evidence.active if model not in still])
         panel = values[step.replicate][step.rows]
         missing[step.rows] += np.isnan(panel[:, step.new]).sum(axis=1)
-        if step.checkpoint:
-            certifier.update_part(panel[:, step.new])
-        else:
-            certifier.update(panel)
+        certifier.update(panel if step.upto is None else panel[:, step.new], step.upto)
     gaps = None if design.gaps == "refuse" else GapCount(of_models=tuple(missing.tolist()))
     origin = replace(scores, blocks=design.blocks).origin
     return replace(certifier.leaderboard(), notes=scores.notes, pilot=pilot, gaps=gaps, origin=origin)
@@ -290,8 +289,7 @@ def document_from_table(document: Document, scores: Scores) -> Document:
         for step in steps(document, fitted.values, plan):
             ran = [fitted.models[row] for row in step.rows]
             _retire(board, [model for model in record.retired if model not in ran])
-            add = board.add_part if step.checkpoint else board.add
-            add(_of_step(fitted, step, plan), copies="allow", incomplete=rule)
+            board.add(_of_step(fitted, step, plan), upto=step.upto, copies="allow", incomplete=rule)
         _retire(board, record.retired)
         computed = board_certificate(board, 1).content
     assert computed.board  # it comes from one
@@ -357,9 +355,9 @@ def _board(document: Document, scores: Scores) -> Iterator[Board]:
         yield board
 
 
-def _of_step(scores: Scores, step: Step, plan: PassPlan) -> Scores:
+def _of_step(scores: Scores, step: Step, plan: FirstRunPlan) -> Scores:
     """The scores of a step; of a complete replicate all of them, those that were seen before included."""
-    columns = step.new if step.checkpoint or step.replicate else plan.order
+    columns = step.new if step.upto or step.replicate else plan.order
     return replace(
         Scores.of(
             scores.values[step.replicate][step.rows][:, columns],

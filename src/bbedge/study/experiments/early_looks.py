@@ -109,18 +109,18 @@ class FirstRunExperiment:
         """Run a pass until the question is answered, looking at checkpoints where there are any."""
         while True:
             rows = [int(model[1:]) for model in certifier.evidence.active]
-            columns, is_inside = certifier.next_items, certifier.next_checkpoint is not None
+            columns, upcoming = certifier.next_items, certifier.next_checkpoint
             n += len(rows) * (len(columns) or panel.shape[1])
-            if is_inside:
-                certifier.update_part(panel[np.ix_(rows, [int(item[1:]) for item in columns])])
-            else:  # what is left of the first pass, or a whole later one
+            if upcoming is not None:
+                certifier.update(panel[np.ix_(rows, [int(item[1:]) for item in columns])], upcoming.blocks)
+            else:  # what is left of the first run, or a whole later one
                 certifier.update(panel[rows])
             needed = self.needed(certifier)
             if needed is None:
                 return n, True
             if needed.sum() >= 2:
                 certifier.stop([model for model in certifier.evidence.active if not needed[int(model[1:])]])
-            if not is_inside:
+            if upcoming is None:
                 return n, False
 
     def _is_wrong(self, certifier: Certifier) -> float:
@@ -163,8 +163,9 @@ class Listed:
             checkpoints=Checkpoints(order_seed=_ORDER_SEED),
         )
         certifier, ours = Certifier(design), []
-        while certifier.next_checkpoint is not None:
-            certifier.update_part(shuffled[0][:, [int(item[1:]) for item in certifier.next_items]])
+        while (upcoming := certifier.next_checkpoint) is not None:
+            panel = shuffled[0][:, [int(item[1:]) for item in certifier.next_items]]
+            certifier.update(panel, upcoming.blocks)
         for panel in shuffled:
             certifier.update(panel)
             ours.append(float(certifier.edges().any()))
