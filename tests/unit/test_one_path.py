@@ -2,14 +2,13 @@
 
 import inspect
 import json
-from dataclasses import replace
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Union, Unpack, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pytest
-from msgspec import UnsetType
+from msgspec import UnsetType, structs
 
 import bbedge as package
 from bbedge.core.design import Design
@@ -162,6 +161,6 @@ def test_every_option_reaches_the_design(scores):
     assert design == Design.make(scores.models, scores.items, **options)
     del options["candidate"]
     piloted = package.certify_pilot_top_k(scores, k=1, pilot=1, **options).design
-    assert replace(piloted, family=design.family) == design
+    assert structs.replace(piloted, family=design.family) == design
     with pytest.raises(TypeError, match="alhpa"):
         package.certify(scores, alhpa=0.1)

@@ -28,7 +28,7 @@ from bbedge.core.arrays import UNIT
 from bbedge.core.design import Design
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.core.looks import EarlyRecord, History
-from bbedge.errors import FormatError
+from bbedge.errors import DesignError, DomainError, FormatError
 from bbedge.records import certificate as records
 from bbedge.records.certificate import (
     Conclusions,
@@ -237,7 +237,7 @@ def read_document(content: Mapping[str, Any], *, source: str) -> Document:
     check_file_version(content.get("version"), what=f"{source}: the certificate", kind=FormatError)
     try:
         return convert(dict(content), Document, source=f"{source}: not a certificate", hook=records.matrix)
-    except FormatError as error:
+    except (FormatError, DesignError, DomainError) as error:
         raise FormatError(f"{error}; expected what bbedge certify --json writes") from error
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import structs
 
 from bbedge.cli.options import Only, Reading, grouped
 from bbedge.cli.output import JsonOut, write_json
@@ -258,7 +259,7 @@ def _inside(forecast: Forecast) -> Forecast | None:
     if forecast.design.layout.count < LEAST_BLOCKS:
         return None
     # Which blocks come first makes no difference to a forecast.
-    return replace(forecast, design=replace(forecast.design, checkpoints=Checkpoints(order_seed=0)))
+    return replace(forecast, design=structs.replace(forecast.design, checkpoints=Checkpoints(order_seed=0)))
 
 
 def _numbers(option: str, text: str) -> list[float]:

@@ -273,6 +273,12 @@ class BoardOptions(Options, frozen=True, kw_only=True):
     checkpoints: CheckpointRule | UnsetType = UNSET
     """Looks inside the first run of every epoch; none, if absent."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in self.__struct_fields__:
+            if getattr(self, name) is None:  # in Python, None may say that something is not set
+                force_setattr(self, name, UNSET)
+
 
 class StageRecord(Record, frozen=True, kw_only=True):
     """An epoch or an added model, as something that spends a share of alpha."""

@@ -91,7 +91,7 @@ def test_evidence_inside_the_first_run_is_shown_of_the_models_that_it_is_of():
     design = scores.design(checkpoints=rule)
     certifier = Certifier(design)
     for number in (1, 2):
-        certifier.update_part(panel[:, plan_of(design).new_places(number)])
+        certifier.update(panel[:, plan_of(design).new_places(number)], plan_of(design).checkpoints[number - 1].blocks)
         made = certifier.leaderboard().certificate()
         read = Certificate.of(made.content)
         assert made.names == read.names
@@ -155,7 +155,7 @@ def test_views_have_parts_of_their_own(tmp_path):
         (lambda c: c["edges"][0].update(first_part=9), "a checkpoint that was not looked at"),
         (lambda c: c["edges"][0].pop("first_part"), r"parts\[2\]\.edges is"),
         (lambda c: c["models"][0].update(mean=0.9), "has a mean, and there are no replicates"),
-        (lambda c: c["design"]["checkpoints"].update(weights=[0.5]), "one weight for each"),
+        (lambda c: c["design"]["checkpoints"].update(weights=[0.5]), "give one weight per checkpoint"),
     ],
 )
 def test_a_changed_certificate_contradicts_itself(inside, change, message):

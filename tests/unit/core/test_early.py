@@ -172,7 +172,7 @@ def test_stakes_do_not_depend_on_which_blocks_were_drawn():
     weights = tuple(float(10 ** (i % 3)) for i in range(N))
     grids = set()
     for seed in range(5):
-        design = make(weights=weights, checkpoints=replace(EARLY, order_seed=seed))
+        design = make(weights=weights, checkpoints=structs.replace(EARLY, order_seed=seed))
         grids.add(CheckpointBets.of(design, design.layout, plan_of(design), 2).bets.stakes.values)
     assert len(grids) == 1
 
@@ -302,7 +302,7 @@ def test_damaged_states_inside_the_pass_are_refused():
         with pytest.raises(DataError, match="damaged"):
             Certifier.from_bytes(make(), archive(state))
     with pytest.raises(DesignError, match="another design"):
-        Certifier.from_bytes(make(checkpoints=replace(EARLY, order_seed=12)), whole)
+        Certifier.from_bytes(make(checkpoints=structs.replace(EARLY, order_seed=12)), whole)
 
 
 def archive(arrays):

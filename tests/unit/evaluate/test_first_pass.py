@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from msgspec import structs
+from msgspec import UNSET, structs
 from rich.console import Console
 
 from bbedge.board import Board, BoardDesign
@@ -60,9 +60,9 @@ def opened(study):
     [
         (WIDE, {}, CheckpointRule()),
         (PAIRS, {}, CheckpointRule()),
-        (SMALL, {}, None),
-        (WIDE, {"checkpoints": False}, None),
-        (WIDE, {"design": {"checkpoints": False}}, None),
+        (SMALL, {}, UNSET),
+        (WIDE, {"checkpoints": False}, UNSET),
+        (WIDE, {"design": {"checkpoints": False}}, UNSET),
         (SMALL, {"checkpoints": True}, CheckpointRule()),
         (WIDE, {"checkpoints": [0.1, 0.5]}, CheckpointRule(fractions=(0.1, 0.5))),
         (
@@ -70,8 +70,8 @@ def opened(study):
             {"checkpoints": {"fractions": [0.5], "complete": 0.7}},
             CheckpointRule(fractions=(0.5,), complete=0.7),
         ),
-        (WIDE, {"design": {"method": "bb-edge"}}, None),
-        (WIDE, {"question": "best", "design": {"family": "pilot-top-k", "k": 1, "pilot": 1}}, None),
+        (WIDE, {"design": {"method": "bb-edge"}}, UNSET),
+        (WIDE, {"question": "best", "design": {"family": "pilot-top-k", "k": 1, "pilot": 1}}, UNSET),
     ],
 )
 def test_which_studies_look_inside_the_first_pass(tmp_path, synthetic, values, checkpoints):
@@ -79,7 +79,7 @@ def test_which_studies_look_inside_the_first_pass(tmp_path, synthetic, values, c
     run(study, FakeEngine(synthetic), at_most=0)
     with opened(study) as board:
         assert board.design.checkpoints == checkpoints
-        assert (board.state.epoch.order_seed is None) == (checkpoints is None)
+        assert (board.state.epoch.order_seed is None) == (checkpoints is UNSET)
         assert not any(note.about == "checkpoints" for note in board.noted)
 
 
@@ -228,7 +228,7 @@ def test_limits_are_checked_at_checkpoints_and_cut_off_nothing_that_counts_as_sa
 
 def test_a_study_that_began_without_looks_goes_on_without(tmp_path):
     study = fake_study(tmp_path, TIED, budget=1)
-    design = structs.replace(study.design, checkpoints=None)
+    design = structs.replace(study.design, checkpoints=UNSET)
     benchmark = FakeEngine(TIED).benchmark()
     Board.create(study.board, design, models=study.names, items=benchmark.items, blocks=benchmark.blocks).close()
     ended, seen = run(study, FakeEngine(TIED))
@@ -369,7 +369,7 @@ def test_a_part_that_repeats_the_pilot_is_refused(tmp_path):
 
 def test_the_design_of_a_study_is_not_changed_by_its_benchmark(tmp_path):
     study = fake_study(tmp_path, WIDE)
-    assert study.design.checkpoints is None
+    assert study.design.checkpoints is UNSET
     assert frozen_design(study, FakeEngine(WIDE).benchmark()).checkpoints == CheckpointRule()
 
 

@@ -121,7 +121,7 @@ def test_a_version_that_cannot_choose_documents_runs_complete_passes_and_says_so
     ended = evaluate(spec, engine_for(spec), at_most=1)
     assert ended.leaderboard.replicates == 1
     with closing(Board.open(spec.board)) as board:
-        assert board.design.checkpoints is None
+        assert not board.design.checkpoints
         assert any("no looks inside the first pass" in note.text for note in board.noted)
     spec = study(tmp_path / "stated", checkpoints=True)
     with pytest.raises(BbedgeError, match=r"checkpoints: .*lm_eval runs the whole benchmark.*newer version of lm_eval"):

@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+from msgspec import UNSET
 
 from bbedge.errors import BbedgeError
 from bbedge.evaluate.specification import EvaluationSpec
@@ -96,8 +97,8 @@ def test_a_database_is_not_a_path(tmp_path):
     [
         ("", 8),
         ("planned = 30", 30),
-        ("method = 'bb-edge'", None),
-        ("stakes = 'paper'", None),
+        ("method = 'bb-edge'", UNSET),
+        ("stakes = 'paper'", UNSET),
         ("family = 'pilot-top-k'\nk = 1\npilot = 3", 5),
         ("family = 'pilot-top-k'\nk = 1\npilot = 8", 1),
     ],
