@@ -78,6 +78,11 @@ class Benchmark:
         return tuple(block for sample in self.samples for block in sample.blocks)
 
     @property
+    def block_of(self) -> dict[str, str]:
+        """The block of each item, by item."""
+        return dict(zip(self.items, self.blocks, strict=True))
+
+    @property
     def columns(self) -> dict[str, tuple[str, ...]]:
         """What else is known of each item; a column that a sample lacks is not there."""
         names = [name for name in self.samples[0].columns if all(name in sample.columns for sample in self.samples)]

@@ -172,8 +172,7 @@ class EvaluationSpec:
 
 def hash_of(protocol: Mapping[str, Any]) -> str:
     """SHA-256 of a protocol, in hexadecimal."""
-    text = json.dumps(protocol, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(json.dumps(protocol, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def _refuse_credentials(values: Mapping[str, Any], *, source: str) -> None:

@@ -11,7 +11,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 
 from bbedge.core.copies import always_repeating, fingerprints
@@ -144,8 +143,7 @@ class GateSession:
             raise DataError(
                 f"{error} Turn off the cache of the system under test; if it always answers alike, use runs=1."
             ) from error
-        repeating = always_repeating([fingerprints(scores.models, panel) for panel in scores.values])
-        return gate(policy, scores), repeating
+        return gate(policy, scores), always_repeating([fingerprints(scores.models, panel) for panel in scores.values])
 
     def _rules(self) -> Policy:
         if self.policy is not None:
@@ -181,9 +179,7 @@ class GateSession:
             _check_alike(self._scored, self.baseline)
             systems[policy.baseline] = self.baseline
         items, runs = sorted(self._scored.items), range(1, self._scored.runs + 1)
-        values = np.array(
-            [[[system.scores[run, item] for item in items] for system in systems.values()] for run in runs]
-        )
+        values = [[[system.scores[run, item] for item in items] for system in systems.values()] for run in runs]
         about = [self._scored.items[item] for item in items]
         scores = Scores.of(values, models=tuple(systems), items=items, blocks=[each.block for each in about])
         return replace(scores, columns={_TEST: tuple(each.test for each in about)})

@@ -110,8 +110,7 @@ def _behind(mark: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
 
 
 def _plain(found: re.Match[str]) -> str:
-    below = found["below"]
-    number = _unpadded(found["whole"]) + (f"/{_unpadded(below)}" if below else "")
+    number = "/".join(map(_unpadded, filter(None, found.group("whole", "below"))))
     negative = "-" in (found["sign"] or "") or found["inner"] is not None
     return f"-{number}" if negative and number != "0" else number
 
