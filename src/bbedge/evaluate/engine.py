@@ -242,17 +242,13 @@ class RequestSeeds:
         The calls of each judgement are counted by themselves, so that their seeds do not depend on how many calls the
         answer or another judgement took.
         """
-        if judging is None:
-            digest = _digest(("seed", self.root, model, sample, replicate, call))
-        else:
-            place = (judging.scorer, judging.number, call)
-            digest = _digest(("judge", self.root, model, sample, replicate, *place))
+        kind, place = ("seed", (call,)) if judging is None else ("judge", (judging.scorer, judging.number, call))
+        digest = _digest((kind, self.root, model, sample, replicate, *place))
         return int.from_bytes(digest[:8], "big") >> (64 - _BITS)
 
     def shuffled(self, blocks: Sequence[str], *, model: str, replicate: int) -> list[str]:
         """The distinct blocks in the order in which a model meets them in a replicate."""
-        distinct = dict.fromkeys(blocks)
-        return sorted(distinct, key=lambda block: _digest(("order", self.root, model, replicate, block)))
+        return sorted({*blocks}, key=lambda block: _digest(("order", self.root, model, replicate, block)))
 
 
 def _digest(parts: Sequence[object]) -> bytes:

@@ -116,8 +116,7 @@ class Journal:
 
     def page(self, replicate: int) -> ReplicateFile:
         """The file of a replicate in progress."""
-        path = self.folder / f"replicate-{replicate:05d}.jsonl"
-        return ReplicateFile(path, study=self._study, replicate=replicate)
+        return ReplicateFile(self.folder / f"replicate-{replicate:05d}.jsonl", study=self._study, replicate=replicate)
 
     def finished(self) -> list[Replicate]:
         """What is known of the replicates that are on the board."""

@@ -98,9 +98,9 @@ class LmEvalEngine:
             columns=read.columns,
             is_divisible=found["chooses"] and set(read.items) <= set(self._documents),
         )
-        benchmark = Benchmark(samples=(self._whole,), fingerprint=fingerprint(folder / "out"))
+        asked = fingerprint(folder / "out")
         shutil.rmtree(folder, ignore_errors=True)
-        return benchmark
+        return Benchmark(samples=(self._whole,), fingerprint=asked)
 
     def _temporary(self, purpose: str) -> Path:
         """A folder for a run that is none of the study."""

@@ -71,10 +71,9 @@ def default_address(kind: type) -> str | None:
 def sends_requests(kind: type) -> bool:
     """Whether it is a model of an API whose requests get their seed one by one."""
     try:
-        template = importlib.import_module("lm_eval.models.api_models").TemplateAPI
+        return issubclass(kind, importlib.import_module("lm_eval.models.api_models").TemplateAPI)
     except ImportError:
         return False
-    return issubclass(kind, template)
 
 
 def takes_seed(kind: type) -> bool:

@@ -250,8 +250,7 @@ def _end_group(group: int, start: int, mark: str) -> None:
     # The program itself has ended, and the number may have gone to another; what it has started carries its mark.
     carried = f"{_MARK}={mark}".encode()
     for place in _PROC.glob("[0-9]*"):
-        fields = _fields(int(place.name)) or []
-        is_of_group = fields[3:4] == [str(group)]
+        is_of_group = (_fields(int(place.name)) or [])[3:4] == [str(group)]
         if is_of_group and carried in (_read(place / "environ") or b"").split(b"\0"):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(int(place.name), signal.SIGKILL)
