@@ -7,6 +7,7 @@ import copy
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from bbedge.ledger.chain import LedgerEvent
 from bbedge.ledger.store import Store, Vector
 from bbedge.ledger.vectors import checksum, digest, pack, unpack
 from bbedge.records.codec import canonical, plain
-from bbedge.records.events import PARTS
+from bbedge.records.events import checkpoint_place
 
 CLAIMS = (Claim(kind="not_worse_by", amount=0.1), Claim(kind="better_by", amount=0.3, tier="info"))
 SHARED = Policy(candidates=("new",), baseline="old", claims=CLAIMS, spending="ledger")
@@ -140,8 +141,8 @@ def study_uses(path: Path | str) -> None:
         none = changed(scores, values=scores.values[:0], replicates=())
         reserve(path, SHARED, none, label=label, study=STUDY, checkpoints=CHECKPOINTS)
         for number in range(1, passed + 1):
-            part = FirstRun(checkpoints=CHECKPOINTS, parts=whole.parts[:number])
-            record_look(path, SHARED, none, part, label=label, study=STUDY)
+            seen = FirstRun(checkpoints=CHECKPOINTS, panels=dict(islice(whole.panels.items(), number)))
+            record_look(path, SHARED, none, seen, label=label, study=STUDY)
         if runs:
             record(path, SHARED, scores, label=label, study=STUDY, first_run=whole)
     record(path, SHARED, made(3, runs=1), label="files")
@@ -272,7 +273,7 @@ def change_scores(taken: Taken, rng: np.random.Generator) -> str:
         for _, content in taken.of("looked"):
             for places in (content.get("runs"), content.get("parts")):
                 for number, sums in (places or {}).items() if isinstance(places, dict) else ():
-                    key = int(number) if places is content.get("runs") else -PARTS - int(number)
+                    key = int(number) if places is content.get("runs") else checkpoint_place(int(number))
                     if content.get("use") == use and key == place and isinstance(sums, dict) and model in sums:
                         with contextlib.suppress(BoardError):
                             sums[model] = checksum(new)
@@ -371,20 +372,13 @@ def _results(policy, use, begun, listing, runs, parts, stored):
         if runs:
             inside = FirstRun.of_complete(planned, scores)
         else:
-            rows = []
-            for number in range(1, parts + 1):
-                data = [stored[use, -PARTS - number, model] for model in begun["systems"]]
-                rows.append(np.array([unpack(each, _size(planned, scores, number)) for each in data]))
-            inside = FirstRun(checkpoints=planned, parts=tuple(rows))
+            zeros = changed(scores, values=np.zeros((1, *scores.values.shape[1:])))
+            panels = {}
+            for upto, panel in islice(FirstRun.of_complete(planned, zeros).panels.items(), parts):
+                data = [stored[use, checkpoint_place(upto), model] for model in begun["systems"]]
+                panels[upto] = np.array([unpack(each, panel.shape[1]) for each in data])
+            inside = FirstRun(checkpoints=planned, panels=panels)
     return plain(gate_after_runs(policy.at_level(begun["level"]), scores, inside).results())
-
-
-def _size(planned: Checkpoints, scores: Scores, number: int) -> int:
-    return (
-        FirstRun.of_complete(planned, changed(scores, values=np.zeros((1, *scores.values.shape[1:]))))
-        .parts[number - 1]
-        .shape[1]
-    )
 
 
 def _near(one: Any, other: Any) -> bool:

@@ -26,7 +26,7 @@ from bbedge.records.design import (
     BoardViews,
     Claim,
 )
-from bbedge.records.events import ModelAdded, PartAdded, PilotAdded, ReplicateAdded
+from bbedge.records.events import ModelAdded, PilotAdded, ReplicateAdded
 from bbedge.records.notes import Note
 from bbedge.text import counted, listed, shown
 
@@ -48,7 +48,7 @@ def shown_epoch(board: Board, asked: int | None) -> int:
     """The epoch to show: the given one, else the last one that has runs."""
     if asked is not None:
         return asked
-    with_runs = [epoch.number for epoch in board.state.epochs if epoch.replicates or epoch.pilots or epoch.parts]
+    with_runs = [epoch.number for epoch in board.state.epochs if epoch.has_scores]
     return with_runs[-1] if with_runs else board.state.epoch.number
 
 
@@ -78,7 +78,7 @@ def notes(board: Board, number: int) -> Iterator[Note]:
     for each in state.epochs:
         if each.number == number:
             continue
-        if each.replicates or each.pilots or each.parts:
+        if each.has_scores:
             edges = sum(int(stage.edges(view).sum()) for stage in each.stages for view in each.looks_at)
             text = f"Epoch {each.number} ({len(each.items):,} items) has {edges:,} certificates of its own."
         else:
@@ -92,12 +92,14 @@ def notes(board: Board, number: int) -> Iterator[Note]:
 def copies_counted(board: Board, number: int) -> Iterator[Note]:
     """Replicates of an epoch that were counted although they repeat earlier scores."""
     repeated, joined = [], []
+    plan = board.state.epochs[number - 1].plan
+    number_of = {} if plan is None else {each.blocks: each.number for each in plan.checkpoints}
     for event in board.events:
         match event.content:
+            case ReplicateAdded(upto=upto) as added if upto and added.copies and added.epoch == number:
+                repeated.append(f"part {number_of[upto]} of replicate 1")
             case PilotAdded() | ReplicateAdded() as added if added.copies and added.epoch == number:
                 repeated.append(f"{added.kind} {abs(added.place)}")
-            case PartAdded() as added if added.copies and added.epoch == number:
-                repeated.append(f"{added.kind} {added.checkpoint} of replicate 1")
             case ModelAdded() as added if added.copies and added.epoch == number:
                 joined.append(added.model)
     rule = (

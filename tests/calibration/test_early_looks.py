@@ -98,7 +98,7 @@ def false_in_batch(null, rng, *, with_margins):
 def taken_in(evidence, plan, panels):
     """Take in checkpoint after checkpoint and then pass after pass; a look may follow each."""
     for number in numbers(plan):
-        yield evidence.update_part(panels[0][..., plan.new_places(number)])
+        yield evidence.update(panels[0][..., plan.new_places(number)], plan.checkpoints[number - 1].blocks)
     for panel in panels:
         yield evidence.update(panel)
 
@@ -146,8 +146,9 @@ def dropping_run(null, rng):
             last = min(active, key=lambda model: certifier.evidence.means[design.models.index(model)])
             certifier.stop([last])
 
-    while certifier.next_checkpoint is not None:
-        certifier.update_part(panels[0][np.ix_(rows(), [place[item] for item in certifier.next_items])])
+    while (upcoming := certifier.next_checkpoint) is not None:
+        columns = [place[item] for item in certifier.next_items]
+        certifier.update(panels[0][np.ix_(rows(), columns)], upcoming.blocks)
         drop()
     for panel in panels:
         certifier.update(panel[rows()])
@@ -199,7 +200,7 @@ def test_checkpoints_and_order_chosen_after_looking_are_caught():
         plan, batch = plan_of(design), (len(panels),)
         evidence, procedure = EvidenceSet(design, batch=batch), Procedure(design, batch=batch)
         for number in numbers(plan):
-            evidence.update_part(panels[..., plan.new_places(number)])
+            evidence.update(panels[..., plan.new_places(number)], plan.checkpoints[number - 1].blocks)
             looks = procedure.looks(evidence.views)
         return looks[0].edges.any(axis=(-1, -2)).reshape(tries, n)
 
@@ -244,7 +245,8 @@ def test_a_checkpoint_chosen_after_looking_has_more_than_one_on_average():
         for design in designs:
             certifier, placed = Certifier(design), in_run_order(design, panel)
             columns = plan_of(design).new_places(1)
-            found.append(np.exp(certifier.update_part(placed[:, columns]).log_e[0, 1]))
+            look = certifier.update(placed[:, columns], certifier.next_checkpoint.blocks)
+            found.append(np.exp(look.log_e[0, 1]))
         sums += p * np.array([*found, max(found)])
     assert (sums[:2] <= 0.5 + 1e-12).all()
     assert (sums[:2] > 0.4).all()
@@ -261,7 +263,7 @@ def best_stop(design):
     for order, panel, p in all_first_passes():
         certifier, placed = Certifier(design), in_run_order(design, panel)
         columns = plan_of(design).new_places(1)
-        early = np.exp(certifier.update_part(placed[:, columns]).log_e[0, 1])
+        early = np.exp(certifier.update(placed[:, columns], certifier.next_checkpoint.blocks).log_e[0, 1])
         late = np.exp(certifier.update(placed).log_e[0, 1])
         seen.setdefault((order[0], *panel[:, 0]), []).append((p, early, late))
     found = (np.array(outcomes).T for outcomes in seen.values())

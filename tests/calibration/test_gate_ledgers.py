@@ -51,9 +51,9 @@ def wrong_ledgers(folder, *, n: int, seed: int, file_order: bool = False) -> int
             about = {"label": str(use), "study": f"{use:064x}"}
             reserve(path, POLICY, none, checkpoints=checkpoints, **about)
             if file_order:
-                ends = np.cumsum([0, *(part.shape[1] for part in first.parts)])
-                parts = tuple(panels[0][:, begin:end] for begin, end in pairwise(ends))
-                first = FirstRun(checkpoints=checkpoints, parts=parts)
+                ends = np.cumsum([0, *(panel.shape[1] for panel in first.panels.values())])
+                in_order = (panels[0][:, begin:end] for begin, end in pairwise(ends))
+                first = FirstRun(checkpoints=checkpoints, panels=dict(zip(first.panels, in_order, strict=True)))
                 found.append(record_look(path, POLICY, none, first, **about))
             else:
                 found.append(record(path, POLICY, whole, first_run=first, **about).report)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bbedge.core.checkpoints import Checkpoints, pass_plan
+from bbedge.core.checkpoints import Checkpoints, first_run_plan
 from bbedge.core.scores import Scores
 from bbedge.gate import Claim, Gate, Policy
 from calibration.binomial_rule import breaks
@@ -24,12 +24,12 @@ def wrong_runs(*, n: int, seed: int, file_order: bool = False) -> int:
         scores = Scores.of(panels, models=["new", "old"], items=[f"q{i}" for i in range(N_ITEMS)])
         checkpoints = Checkpoints(order_seed=int(rng.integers(2**53)))
         made = Gate(POLICY, scores, checkpoints=checkpoints)
-        plan = pass_plan(made._evidence.design)
+        plan = first_run_plan(made._evidence.design)
         for checkpoint in plan.checkpoints:
             places = plan.new_places(checkpoint.number)
             if file_order:
                 places = np.arange(checkpoint.items - len(places), checkpoint.items)
-            made.update_part(panels[0][:, places])
+            made.update(panels[0][:, places], checkpoint.blocks)
         for panel in () if file_order else panels:
             made.update(panel)
         wrong += any(look.verdict != "OPEN" for look in made.results()[0].looks)

@@ -7,9 +7,9 @@ from scipy.special import expit
 from bbedge.board import Board, BoardDesign
 from bbedge.board.design import CheckpointRule
 from bbedge.core.certifier import Certifier
-from bbedge.core.checkpoints import Checkpoints, pass_plan
+from bbedge.core.checkpoints import Checkpoints, first_run_plan
 from bbedge.core.design import Design
-from bbedge.core.positions import POSITION_ALARM, pass_outcomes, position_trends, strongest
+from bbedge.core.positions import POSITION_ALARM, first_run_outcomes, position_trends, strongest
 from bbedge.core.scores import Scores
 from calibration.binomial_rule import breaks
 from calibration.repetitions import show
@@ -25,7 +25,7 @@ def answers(rng, n_models, n_blocks):
 
 def alarm(in_order, seed):
     models = [f"m{i}" for i in range(len(in_order))]
-    trends = position_trends(pass_outcomes(in_order, range(in_order.shape[1] + 1)), models, seed=seed)
+    trends = position_trends(first_run_outcomes(in_order, range(in_order.shape[1] + 1)), models, seed=seed)
     return strongest(trends).adjusted <= POSITION_ALARM
 
 
@@ -71,11 +71,11 @@ def stopped_alarm(rng, seed):
     n_models, items = 6, [f"q{i}" for i in range(200)]
     design = Design.make([f"m{i}" for i in range(n_models)], items, checkpoints=Checkpoints(order_seed=seed))
     scores, _ = answers(rng, n_models, len(items))
-    certifier, order, start = Certifier(design), pass_plan(design).order, 0
+    certifier, order, start = Certifier(design), first_run_plan(design).order, 0
     while certifier.next_checkpoint is not None and len(certifier.evidence.active) > 1:
         rows = [design.models.index(model) for model in certifier.evidence.active]
         end = certifier.next_checkpoint.items
-        certifier.update_part(scores[np.ix_(rows, order[start:end])])
+        certifier.update(scores[np.ix_(rows, order[start:end])], certifier.next_checkpoint.blocks)
         start = end
         behind = certifier.edges().any(axis=0)
         certifier.stop([model for model in certifier.evidence.active if behind[design.models.index(model)]])

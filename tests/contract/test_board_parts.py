@@ -23,7 +23,7 @@ from unit.board import passes
 from bbedge.board import Board
 board, panel = Board.open(sys.argv[1]), passes.drawn(1)
 while board.next_checkpoint is not None:
-    passes.add_part(board, panel)
+    passes.add_checkpoint(board, panel)
     print(board.next_checkpoint.number if board.next_checkpoint else 0, flush=True)
     sys.stdin.readline()
 """
@@ -40,21 +40,19 @@ def test_parts_are_kept_and_verified(place, new_place):
 
 def test_a_changed_score_of_a_part_is_found(place, sql):
     board = passes.make(place)
-    passes.add_part(board, passes.drawn(1))
+    passes.add_checkpoint(board, passes.drawn(1))
     sql(place, "UPDATE bbedge_vectors SET model = 'x' WHERE model = 'a'")
-    with pytest.raises(
-        BoardError, match="'a' in the part of the first pass before checkpoint 1 of epoch 1 are missing"
-    ):
+    with pytest.raises(BoardError, match="'a' in the first pass up to 6 blocks of epoch 1 are missing"):
         board.verify()
 
 
 def test_two_writers_add_a_part_once(place):
     board, panel = passes.make(place), passes.drawn(1)
     other, part = Board.open(place), passes.some(panel, passes.MODELS, board.next_items)
-    board.add_part(part)
-    with pytest.raises(BoardError, match="items up to the next checkpoint are not in these scores"):
-        other.add_part(part)
-    assert [event.kind for event in Board.open(place).events] == ["init", "part"]
+    passes.add_upto(board, part)
+    with pytest.raises(BoardError, match="a look after 6 blocks is not planned; the next checkpoint is after 18"):
+        passes.add_upto(other, part)
+    assert [event.kind for event in Board.open(place).events] == ["init", "replicate"]
 
 
 @pytest.mark.nightly
@@ -77,8 +75,8 @@ def test_a_killed_writer_loses_nothing(place, parts):
     process.stdin.close()
     process.stdout.close()
     board, panel = Board.open(place), passes.drawn(1)
-    assert len(board.state.epoch.parts) == parts
+    assert board.state.epoch.passed == parts
     while board.next_checkpoint is not None:
-        passes.add_part(board, panel)
+        passes.add_checkpoint(board, panel)
     passes.complete(board, panel)
     board.verify()

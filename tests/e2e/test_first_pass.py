@@ -128,5 +128,5 @@ def test_a_kill_inside_the_first_pass_changes_nothing(kills):
     assert done.returncode == 0, done.stderr
     moments = json.loads(done.stdout)
     assert len(moments) == kills
-    assert any("add_part" in moment for moment in moments)
+    assert any("Board.add upto" in moment for moment in moments)
     assert {"before ReplicateFile.add", "after ReplicateFile.add"} <= set(moments)

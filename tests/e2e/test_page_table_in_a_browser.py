@@ -370,7 +370,7 @@ def test_pairs_of_a_run_that_is_not_complete_have_no_difference_of_means(opened)
     panel = np.stack(list(values_inside(1).values()))
     design = Scores.of([panel], models=MODELS, items=ITEMS).design(checkpoints=Checkpoints(order_seed=5))
     certifier = Certifier(design)
-    certifier.update_part(panel[:, [ITEMS.index(item) for item in certifier.next_items]])
+    certifier.update(panel[:, [ITEMS.index(item) for item in certifier.next_items]], certifier.next_checkpoint.blocks)
     page = opened(render_page(Certificate.made(certifier.leaderboard()))).scripted()
     assert {row["difference"] for row in downloaded(page, "#download-pairs")} == {""}
     assert {row["mean"] for row in downloaded(page, "#download-table")} == {""}

@@ -338,7 +338,7 @@ def test_looks_inside_the_first_run_are_verified_from_a_table(bbedge, place):
     for stopped in ([], ["low"]):
         certifier.stop(stopped)
         running, part = certifier.evidence.active, certifier.next_items
-        certifier.update_part([[points[model]] * len(part) for model in running])
+        certifier.update([[points[model]] * len(part) for model in running], certifier.next_checkpoint.blocks)
         rows += [f"{model},{item},{points[model]}" for model in running for item in part]
     Path("parts.json").write_text(certifier.leaderboard().to_json())
     Path("parts.csv").write_text("\n".join(rows))

@@ -131,7 +131,10 @@ def python_designs(bench: Bench) -> None:
         certifier = Certifier(design)
         for number, panel in enumerate(scores.panels()):
             while not number and certifier.next_checkpoint is not None:
-                certifier.update_part(panel[:, [scores.items.index(item) for item in certifier.next_items]])
+                certifier.update(
+                    panel[:, [scores.items.index(item) for item in certifier.next_items]],
+                    certifier.next_checkpoint.blocks,
+                )
             certifier.update(panel)
         leaderboard = certifier.leaderboard()
         bench.keep(name, {"design": design.hash, "certificate": frozen("c.json", leaderboard.to_json().encode())})

@@ -49,8 +49,9 @@ def check(given_pass):
                 active, columns = board.state.active, [items.index(item) for item in certifier.next_items]
                 assert board.next_items == certifier.next_items
                 scores = np.stack([panel[model][columns] for model in active])
-                board.add_part(Scores.of(scores, models=active, items=board.next_items))
-                certifier.update_part(scores)
+                upto = certifier.next_checkpoint.blocks
+                board.add(Scores.of(scores, models=active, items=board.next_items), upto=upto)
+                certifier.update(scores, upto)
                 if stop is not None and stop[0] == number:
                     board.retire(stop[1])
                     certifier.stop([stop[1]])

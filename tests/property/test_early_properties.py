@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bbedge.core.certifier import Certifier
-from bbedge.core.checkpoints import Checkpoints, pass_plan
+from bbedge.core.checkpoints import Checkpoints, first_run_plan
 from bbedge.core.design import Design
 
 MODELS = ("a", "b", "c")
@@ -41,7 +41,7 @@ def cases(draw):
     return tuple(f"q{i}" for i in range(n_items)), panels, options
 
 
-def next_part(certifier, panel):
+def new_scores(certifier, panel):
     """The scores up to the next checkpoint of the models that are running."""
     design = certifier.evidence.design
     rows = [design.models.index(model) for model in certifier.evidence.active]
@@ -50,7 +50,7 @@ def next_part(certifier, panel):
 
 def run(certifier, panels):
     while certifier.next_checkpoint is not None:
-        certifier.update_part(next_part(certifier, panels[0]))
+        certifier.update(new_scores(certifier, panels[0]), certifier.next_checkpoint.blocks)
     for panel in panels:
         certifier.update(panel)
     return certifier
@@ -77,7 +77,7 @@ def test_a_restored_certifier_goes_on_as_the_one_that_was_saved(case, moment):
     design = Design.make(MODELS, items, **options)
     certifier = Certifier(design)
     for _ in range(moment):
-        certifier.update_part(next_part(certifier, panels[0]))
+        certifier.update(new_scores(certifier, panels[0]), certifier.next_checkpoint.blocks)
     if moment == 2:
         certifier.stop(["b"])
         panels = panels[:, [0, 2]]
@@ -87,7 +87,7 @@ def test_a_restored_certifier_goes_on_as_the_one_that_was_saved(case, moment):
     assert restored.to_bytes() == state
     for each in (certifier, restored):
         while each.next_checkpoint is not None:
-            each.update_part(next_part(each, panels[0]))
+            each.update(new_scores(each, panels[0]), each.next_checkpoint.blocks)
         for panel in panels:
             each.update(panel[[MODELS.index(model) for model in each.evidence.active]])
     assert restored.to_bytes() == certifier.to_bytes()
@@ -127,7 +127,7 @@ def test_evidence_only_grows_inside_the_pass_and_its_looks_do_not_change_its_end
     certifier, at_once = Certifier(design), Certifier(design)
     before = [np.full((3, 3), -np.inf) for _ in design.parts]
     while certifier.next_checkpoint is not None:
-        certifier.update_part(next_part(certifier, panels[0]))
+        certifier.update(new_scores(certifier, panels[0]), certifier.next_checkpoint.blocks)
         for place, view in enumerate(certifier.views):
             assert not (view.log_e() < before[place] - 1e-12).any()
             before[place] = view.log_e()
@@ -150,6 +150,6 @@ def test_complete_passes_pay_the_weight_of_the_checkpoints_at_most(case):
         one.update(panel)
         other.update(panel)
     for first, second in zip(one.views, other.views, strict=True):
-        price = np.log(pass_plan(design).complete)
+        price = np.log(first_run_plan(design).complete)
         assert not (first.log_e() < second.log_e() + price - 1e-9).any()
         assert not (first.lower_bounds() > 1.0).any()

@@ -6,17 +6,17 @@ besides the state and the scores, it states.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 import numpy as np
 from msgspec.structs import asdict, replace
 from numpy.typing import NDArray
 
-from bbedge.board.copies import copies_of_model, copies_of_part, copies_of_replicate
+from bbedge.board.copies import copies_of_model, copies_of_replicate
 from bbedge.board.design import BoardDesign
 from bbedge.board.sequence import check_place
-from bbedge.board.stage import Found, Panel, Stage, merged
+from bbedge.board.stage import Found, Panel, Stage, join_found
 from bbedge.board.state import BoardState
 from bbedge.board.stored_scores import StoredScores, StoredVector, called
 from bbedge.errors import Argument, BoardError
@@ -27,7 +27,6 @@ from bbedge.records.events import (
     ModelAdded,
     ModelRetired,
     Opened,
-    PartAdded,
     PilotAdded,
     ReplicateAdded,
 )
@@ -76,8 +75,6 @@ def admit(state: BoardState, event: _E, scores: StoredScores) -> _E:
     match event:
         case PilotAdded():
             written = _admit_pilot(state, event, scores)
-        case PartAdded():
-            written = _admit_part(state, event, scores)
         case ReplicateAdded():
             written = _admit_replicate(state, event, scores)
         case ModelAdded():
@@ -100,7 +97,7 @@ def changed_stages(state: BoardState, event: BoardEvent) -> Sequence[Stage]:
     match event:
         case ModelAdded():
             return state.epoch.stages[-1:]
-        case Created() | PilotAdded() | PartAdded() | ReplicateAdded() | ItemsAdded() | ModelRetired():
+        case Created() | PilotAdded() | ReplicateAdded() | ItemsAdded() | ModelRetired():
             return state.epoch.stages
     return ()
 
@@ -111,7 +108,7 @@ def _opened(stages: Sequence[Stage]) -> tuple[Opened, ...]:
 
 def _admit_pilot(state: BoardState, event: PilotAdded, scores: StoredScores) -> PilotAdded:
     epoch, is_last = state.epoch, event.pilot == state.design.pilot
-    vectors, panel = _complete_run(state, event, scores)
+    vectors, panel = _scores_of_run(state, event, scores)
     earlier = (scores.panel(epoch, -pilot) for pilot in range(1, event.pilot))
     event = replace(event, gaps=missing_scores(panel), candidate=state.chosen([*earlier, panel]) if is_last else None)
     state.follow(event)
@@ -119,27 +116,19 @@ def _admit_pilot(state: BoardState, event: PilotAdded, scores: StoredScores) -> 
     return replace(event, copies=copies, stages=_opened(epoch.stages))
 
 
-def _admit_part(state: BoardState, event: PartAdded, scores: StoredScores) -> PartAdded:
-    epoch = state.epoch
-    panel = _scores_of(_vectors(state, event, scores))
-    event = replace(event, gaps=missing_scores(panel), copies=copies_of_part(epoch, event, panel, scores))
-    state.follow(event)
-    return _looked(state, event, (stage.take_part(panel) for stage in epoch.stages))
-
-
 def _admit_replicate(state: BoardState, event: ReplicateAdded, scores: StoredScores) -> ReplicateAdded:
-    epoch = state.epoch
-    vectors, panel = _complete_run(state, event, scores)
+    epoch, upto = state.epoch, event.upto or None
+    vectors, panel = _scores_of_run(state, event, scores)
     event = replace(event, gaps=missing_scores(panel))
     state.follow(event)
     event = replace(event, copies=copies_of_replicate(epoch, event, vectors, scores))
-    return _looked(state, event, (stage.take(panel, epoch.replicates) for stage in epoch.stages))
+    return _looked(state, event, (stage.add_and_look(panel, event.replicate, upto) for stage in epoch.stages))
 
 
 def _admit_model(state: BoardState, event: ModelAdded, scores: StoredScores) -> ModelAdded:
     """Join the runs of a model with the stored replicates, in order, and test its directions.
 
-    Only complete passes count, also where the first one was looked at in parts: a direction against a model that was
+    Only complete replicates count, also where the first one was looked at inside: a direction against a model that was
     stopped inside it has no evidence.
     """
     epoch, name = state.epoch, event.model
@@ -157,18 +146,18 @@ def _admit_model(state: BoardState, event: ModelAdded, scores: StoredScores) -> 
     for replicate, run in enumerate(runs, start=1):
         stored = scores.panel(epoch, replicate)
         there = {model: stored[model] for model in models if model in stored}
-        found.append(stage.take({**there, name: run}, replicate))
+        found.append(stage.add_and_look({**there, name: run}, replicate))
     stage.stop(state.retired)
     event = replace(event, stages=_opened([stage]))
     return _looked(state, event, found) if epoch.replicates else event
 
 
-_Looked = TypeVar("_Looked", PartAdded, ReplicateAdded, ModelAdded)
+_Looked = TypeVar("_Looked", ReplicateAdded, ModelAdded)
 
 
 def _looked(state: BoardState, event: _Looked, found: Iterable[Found]) -> _Looked:
     """The event with what its look showed."""
-    return replace(event, **asdict(state.epoch.outcome(merged(found))))
+    return replace(event, **asdict(state.epoch.outcome(join_found(found))))
 
 
 def check_whole_runs(state: BoardState, absent: Sequence[str], *, whole_runs: bool) -> None:
@@ -181,31 +170,20 @@ def check_whole_runs(state: BoardState, absent: Sequence[str], *, whole_runs: bo
         )
 
 
-def _complete_run(
+def _scores_of_run(
     state: BoardState, event: PilotAdded | ReplicateAdded, scores: StoredScores
 ) -> tuple[dict[str, StoredVector], Panel]:
-    """The scores of a complete run, which has some."""
-    vectors = _vectors(state, event, scores)
-    empty = [model for model, each in vectors.items() if not each.print.size]
-    check_whole_runs(state, empty, whole_runs=event.whole_runs and len(empty) < len(vectors))
-    return vectors, _scores_of(vectors)
-
-
-def _vectors(
-    state: BoardState, event: PilotAdded | PartAdded | ReplicateAdded, scores: StoredScores
-) -> dict[str, StoredVector]:
-    """The scores that came with an event, by the names of the models in order."""
-    epoch = state.epoch
-    items = epoch.next_items if isinstance(event, PartAdded) else epoch.items
-    found = scores.vectors(epoch, event.place, sorted(event.vectors))
-    for model, each in found.items():
+    """The scores that came with an event, by the names of the models in order; a complete run has some."""
+    epoch, is_complete = state.epoch, not (isinstance(event, ReplicateAdded) and event.upto)
+    items = epoch.items if is_complete else epoch.next_items
+    vectors = scores.vectors(epoch, event.place, sorted(event.vectors))
+    for model, each in vectors.items():
         which = called(epoch.number, event.place, model)
         _check_vector(state, each, event.vectors[model], which, model, items)
-    return found
-
-
-def _scores_of(vectors: Mapping[str, StoredVector]) -> Panel:
-    return {model: each.scores for model, each in vectors.items()}
+    if is_complete:
+        empty = [model for model, each in vectors.items() if not each.print.size]
+        check_whole_runs(state, empty, whole_runs=event.whole_runs and len(empty) < len(vectors))
+    return vectors, {model: each.scores for model, each in vectors.items()}
 
 
 def _check_vector(

@@ -186,8 +186,8 @@ class Board:
     def looks_at_views(self, epoch: int | None = None) -> Iterator[tuple[Look, ...]]:
         """Every look at a benchmark version again, computed from the stored scores; by default the current version.
 
-        A look has a part for each view, the headline's first. Only for a version that no model was added to: directions
-        of a later stage have another threshold.
+        A look is one for each view, the headline's first. Only for a version that no model was added to: directions of
+        a later stage have another threshold.
         """
         number = epoch or self._state.epoch.number
         if len(self._state.epochs[number - 1].stages) != 1:
@@ -211,7 +211,14 @@ class Board:
         with self._store.read() as session:
             return resolved_if_means(session, chosen)
 
-    def add(self, scores: Scores, *, copies: Copies | None = None, incomplete: IncompleteRule | None = None) -> Added:
+    def add(
+        self,
+        scores: Scores,
+        *,
+        upto: int | None = None,
+        copies: Copies | None = None,
+        incomplete: IncompleteRule | None = None,
+    ) -> Added:
         """Append complete replicates, in order, and look after each. All of them are kept, or none.
 
         A replicate that is on the board already, by its number or by the identities of its runs, changes nothing. One
@@ -221,9 +228,22 @@ class Board:
         Where the design counts missing scores, they are NaN and final. A replicate without any score of an active
         model stays incomplete until its run is there, unless ``incomplete`` repeats the rule of the design: then the
         whole run counts as missing.
+
+        With ``upto``, the number of blocks before the :attr:`next_checkpoint`, add the first run up to it. ``scores``
+        is then one replicate with every active model and every one of the :attr:`next_items`, in any order. It may also
+        have the items before, with the scores on the board, and models that were stopped; items after the checkpoint
+        are refused. Models may then be retired, and are left out of what follows. After the last checkpoint, and at any
+        earlier one, the complete replicate is added without ``upto``; it must have the scores that were given before.
+        With ``incomplete="refuse"`` missing scores are refused: for files of a harness that may still be running. If it
+        repeats the rule of the design, whole models and items may be missing. Scores that repeat those of a pilot
+        replicate raise :class:`~bbedge.errors.CopiedReplicateError` as above.
+
+        **Needs:** with ``upto``, every active model has run these items and all before, in this order.
         """
+        if upto is None or incomplete != "refuse":
+            self._check_rule(incomplete)
         with self._change() as change:
-            return change.add(scores, copies, whole_runs=self._whole_runs(incomplete))
+            return change.add(scores, copies, incomplete, upto)
 
     @property
     def next_checkpoint(self) -> Checkpoint | None:
@@ -244,31 +264,6 @@ class Board:
         """What the active models have to run next: :attr:`next_items`, or a complete replicate where there are none."""
         return NextRun.of(self._state)
 
-    def add_part(
-        self, scores: Scores, *, copies: Copies | None = None, incomplete: IncompleteRule | None = None
-    ) -> Added:
-        """Add the first pass up to its :attr:`next_checkpoint`, and look.
-
-        ``scores`` is one replicate with every active model and every one of the :attr:`next_items`, in any order. It
-        may also have the items before, with the scores on the board, and models that were stopped; items after the
-        checkpoint are refused. Models may then be retired, and are left out of what follows. After the last checkpoint,
-        and at any earlier one, :meth:`add` takes the complete replicate, which must have the scores that were given
-        here.
-
-        Where the design counts missing scores, they are NaN and final. With ``incomplete="refuse"`` they are refused:
-        for files of a harness that may still be running. If it repeats the rule of the design, whole models and items
-        may be missing.
-
-        A part that repeats the scores of a pilot replicate raises :class:`~bbedge.errors.CopiedReplicateError`, unless
-        the design or ``copies`` says that it counts; the ledger then states it.
-
-        **Needs:** every active model has run these items and all before, in this order.
-        """
-        if incomplete != "refuse":
-            self._whole_runs(incomplete)
-        with self._change() as change:
-            return change.add_part(scores, copies, incomplete)
-
     def add_model(
         self,
         name: str,
@@ -283,17 +278,17 @@ class Board:
         other score by score, and missing scores, are treated as in :meth:`add`.
         """
         self._store.check_storable([name])
+        self._check_rule(incomplete)
         with self._change() as change:
-            return change.add_model(name, scores, copies, whole_runs=self._whole_runs(incomplete))
+            return change.add_model(name, scores, copies, whole_runs=incomplete not in (None, "refuse"))
 
-    def _whole_runs(self, incomplete: IncompleteRule | None) -> bool:
-        """Whether whole runs may be missing; a rule that is not the design's is refused."""
+    def _check_rule(self, incomplete: IncompleteRule | None) -> None:
+        """Refuse a rule for missing scores that is not the design's."""
         if incomplete not in (None, self.design.incomplete):
             raise BoardError(
                 Argument("incomplete", incomplete),
                 f" is not the rule of this board's design, which is frozen: {self.design.incomplete}",
             )
-        return incomplete not in (None, "refuse")
 
     def add_items(
         self,

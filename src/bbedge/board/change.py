@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from bbedge.board.admit import admit, changed_stages, create, follow, registration
 from bbedge.board.design import IncompleteRule
-from bbedge.board.incoming import known_replicate, proposed_model, proposed_part, proposed_replicate
+from bbedge.board.incoming import check_first_run, known_replicate, proposed_model, proposed_replicate
 from bbedge.board.stage import Stage
 from bbedge.board.state import BoardState
 from bbedge.board.stored_scores import StoredScores, StoredVector
@@ -30,7 +30,6 @@ from bbedge.records.events import (
     ModelAdded,
     NewEdge,
     NoteAdded,
-    PartAdded,
     PilotAdded,
     ReplicateAdded,
 )
@@ -117,7 +116,7 @@ class Added:
     candidate: tuple[str, ...] | None = None
     """The Top-k candidate, if the pilot has just chosen it."""
     checkpoint: Checkpoint | None = None
-    """The checkpoint that the first pass has come to, if a part of it was added."""
+    """The checkpoint that the first run has come to, if scores up to one were added."""
 
     @classmethod
     def by(cls, events: Sequence[BoardEvent], **others: object) -> Added:
@@ -125,7 +124,7 @@ class Added:
         looks = [
             event.outcome
             for event in events
-            if isinstance(event, PartAdded | ReplicateAdded | ModelAdded) and event.outcome is not None
+            if isinstance(event, ReplicateAdded | ModelAdded) and event.outcome is not None
         ]
         views: dict[str, tuple[NewEdge, ...]] = {}
         for look in looks:
@@ -134,7 +133,9 @@ class Added:
                     views[view] = views.get(view, ()) + seen.certified
         pilots = [event for event in events if isinstance(event, PilotAdded)]
         return cls(
-            replicates=tuple(event.replicate for event in events if isinstance(event, ReplicateAdded)),
+            replicates=tuple(
+                event.replicate for event in events if isinstance(event, ReplicateAdded) and not event.upto
+            ),
             pilots=tuple(event.pilot for event in pilots),
             candidate=next((event.candidate for event in pilots if event.candidate), None),
             edges=tuple(edge for look in looks for edge in look.certified),
@@ -156,17 +157,27 @@ class Change:
     scores: StoredScores
     """The stored scores."""
 
-    def add(self, scores: Scores, copies: Copies | None, *, whole_runs: bool = False) -> Added:
-        """Add replicates, in order; with ``whole_runs`` also those that lack the runs of a model altogether."""
+    def add(
+        self, scores: Scores, copies: Copies | None, incomplete: IncompleteRule | None, upto: int | None = None
+    ) -> Added:
+        """Add replicates, in order, or the first one up to its next checkpoint.
+
+        If ``incomplete`` is the rule of the design, also those that lack the runs of a model altogether.
+        """
         state, rule = self.state, copies or self.state.design.copies
+        checkpoint = None if upto is None else state.upcoming(upto)
+        if upto is not None:
+            check_first_run(scores, state)
         events: list[BoardEvent] = []
         already: dict[int, int] = {}
         for index in range(len(scores.replicates)):
-            position = known_replicate(scores, index, state, self.scores)
+            position = known_replicate(scores, index, state, self.scores) if upto is None else None
             if position is not None:
                 already[index] = position + 1
                 continue
-            event, vectors = proposed_replicate(scores, index, state, self.scores, rule, whole_runs=whole_runs)
+            event, vectors = proposed_replicate(
+                scores, index, state, self.scores, copies=rule, incomplete=incomplete, upto=upto
+            )
             events.append(self.append(event, {event.place: vectors}))
         if rule == "refuse" and len(events) > 1:
             # Replicates that come together may show more than one after the other.
@@ -178,13 +189,8 @@ class Change:
             events,
             already=tuple(place - pilots for place in places if place > pilots),
             already_pilots=tuple(place for place in places if place <= pilots),
+            checkpoint=checkpoint,
         )
-
-    def add_part(self, scores: Scores, copies: Copies | None, rule: IncompleteRule | None = None) -> Added:
-        """Add the scores up to the next checkpoint of the first pass; ``rule`` is about those that are missing."""
-        checkpoint = self.state.upcoming()
-        event, vectors = proposed_part(scores, self.state, self.scores, copies or self.state.design.copies, rule=rule)
-        return Added.by([self.append(event, {event.place: vectors})], checkpoint=checkpoint)
 
     def add_model(self, name: str, scores: Scores | None, copies: Copies | None, *, whole_runs: bool = False) -> Added:
         """Join a new model's runs with the stored replicates."""

@@ -15,7 +15,7 @@ from bbedge.board.stage import Panel
 from bbedge.board.stored_scores import StoredScores, StoredVector
 from bbedge.core.copies import FEW, Copy, described, find_copies, fingerprints, may_be_chance
 from bbedge.errors import CopiedReplicateError
-from bbedge.records.events import CountedCopy, ModelAdded, PartAdded, PilotAdded, ReplicateAdded
+from bbedge.records.events import CountedCopy, ModelAdded, PilotAdded, ReplicateAdded
 
 _OF_A_PILOT = "The runs of a pilot choose the candidate and cannot be evidence as well."
 
@@ -27,6 +27,8 @@ def copies_of_replicate(
 
     Where only its scores distinguish it from stored ones, because it is not named, every repetition is a question.
     """
+    if isinstance(event, ReplicateAdded) and event.upto:
+        return _copies_of_pilot(epoch, event, {model: each.scores for model, each in vectors.items()}, scores)
     position, least = len(epoch.known) - 1, FEW if event.named else 0
 
     def panel(other: int) -> Panel:
@@ -60,28 +62,30 @@ def _may_agree(epoch: Epoch, scores: StoredScores, of: int, now: Panel) -> bool:
     return may_be_chance(runs, [there.index(of), len(there) - 1], tests=len(now) + 1, blocks=epoch.blocks)
 
 
-def copies_of_part(epoch: Epoch, event: PartAdded, part: Panel, scores: StoredScores) -> tuple[CountedCopy, ...]:
-    """The pilot replicate that the next part of the first pass repeats, by itself or with all parts before it.
+def _copies_of_pilot(
+    epoch: Epoch, event: ReplicateAdded, panel: Panel, scores: StoredScores
+) -> tuple[CountedCopy, ...]:
+    """The pilot replicate that the panel up to a checkpoint repeats, by itself or with all that came before it.
 
-    The pilot chose what is tested. Its scores are no evidence, and a look at a part does not wait until the complete
-    pass is compared with them.
+    The pilot chose what is tested. Its scores are no evidence, and a look at a checkpoint does not wait until the
+    complete run is compared with them.
     """
     pilots = [scores.panel(epoch, -pilot) for pilot in range(1, epoch.pilots + 1)]
     seen, new = scores.seen(epoch), epoch.next_places
-    whole = {model: np.concatenate([seen.get(model, row[:0]), row]) for model, row in part.items()}
+    whole = {model: np.concatenate([seen.get(model, row[:0]), row]) for model, row in panel.items()}
     for place, pilot in enumerate(pilots):
-        models = [model for model in part if model in pilot]
-        for items, now in ((new, part), (np.concatenate([epoch.seen_places, new]), whole)):
+        models = [model for model in panel if model in pilot]
+        for items, now in ((new, panel), (np.concatenate([epoch.seen_places, new]), whole)):
             panels = [*(_of_items(each, models, items) for each in pilots), {model: now[model] for model in models}]
             if not completes(panels[place], now, FEW) or _may_repeat(panels, place, epoch, items):
                 continue
             if event.copy_rule == "refuse":
                 raise CopiedReplicateError(
                     f"The part has the scores of pilot replicate {place + 1} on every item up to checkpoint "
-                    f"{event.checkpoint}.",
+                    f"{epoch.passed + 1}.",
                     remedy=_OF_A_PILOT,
                 )
-            return (CountedCopy(of=place + 1, models=tuple(part), whole=True),)
+            return (CountedCopy(of=place + 1, models=tuple(panel), whole=True),)
     return ()
 
 

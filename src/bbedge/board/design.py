@@ -16,7 +16,7 @@ from bbedge.core.design import MARGIN_SHARE, Design
 from bbedge.core.family import Spending
 from bbedge.errors import DesignError, DomainError
 from bbedge.records.codec import canonical, convert, parse_toml, plain
-from bbedge.records.events import PARTS
+from bbedge.records.events import MOST_PILOTS
 from bbedge.records.values import Copies, EvidenceKind, Method, PredictionRule, SpendingRule, StakeRule, Strict
 
 BoardFamily = Literal["all", "pilot-top-k"]
@@ -159,8 +159,8 @@ class BoardDesign(Strict, frozen=True, kw_only=True):
             return
         if self.method == "bb-edge":
             raise DesignError(f"checkpoints are not part of {self.method}; leave them out")
-        if (self.pilot or 0) >= PARTS:
-            raise DesignError(f"a pilot of {self.pilot:,} replicates is too long; choose at most {PARTS - 1:,}")
+        if (self.pilot or 0) > MOST_PILOTS:
+            raise DesignError(f"a pilot of {self.pilot:,} replicates is too long; choose at most {MOST_PILOTS:,}")
 
     @classmethod
     def from_toml(cls, text: str, *, source: str = "design", otherwise: Mapping[str, Any] | None = None) -> BoardDesign:

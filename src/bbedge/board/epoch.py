@@ -11,11 +11,10 @@ from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from bbedge.board.stage import Found, Stage, joined_edges
-from bbedge.core.checkpoints import Checkpoint, PassPlan, pass_plan
+from bbedge.core.checkpoints import Checkpoint, FirstRunPlan, first_run_plan
 from bbedge.core.copies import CopySearch, Fingerprint
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import LookCount
-from bbedge.core.looks import PartCount
 from bbedge.core.views import HEADLINE
 from bbedge.errors import BoardError
 from bbedge.ledger.vectors import missing_checksum
@@ -23,14 +22,15 @@ from bbedge.records.events import (
     AttemptOutcome,
     ModelAdded,
     Outcome,
-    PartAdded,
     PilotAdded,
     ReplicateAdded,
     Tally,
     ViewOutcome,
-    part_number,
+    upto_at,
 )
 from bbedge.text import quoted
+
+_NOWHERE = np.empty(0, dtype=np.intp)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -64,15 +64,15 @@ class Epoch:
     pilots: int = 0
     """Pilot replicates, which are not evidence."""
     partial: set[str] = field(default_factory=set)
-    """Models with scores of a part of the first pass, and no complete replicate."""
+    """Models with scores up to a checkpoint of the first run, and no complete replicate."""
     missing: Counter[str] = field(default_factory=Counter)
-    """Missing scores of each model that lacks any, over the replicates and parts in the evidence."""
+    """Missing scores of each model that lacks any, over all that is in the evidence."""
     stages: list[Stage] = field(default_factory=list)
     """Its claims."""
     known: list[KnownReplicate] = field(default_factory=list)
     """What the ledger says of every replicate, pilots first."""
-    part_runs: set[str] = field(default_factory=set)
-    """The identities of the runs in the parts of the first pass."""
+    runs_inside: set[str] = field(default_factory=set)
+    """The identities of the runs that came at checkpoints of the first one."""
     copies: CopySearch = field(init=False)
     """The checksums of all stored scores, pilots first."""
     nothing: str = field(init=False)
@@ -80,40 +80,41 @@ class Epoch:
     attempts: dict[int, list[AttemptOutcome | None]] = field(default_factory=dict)
     """What became of every attempt at each replicate, pilots included; ``None`` if it has not ended."""
     looks_at: dict[str, list[LookCount]] = field(default_factory=lambda: {HEADLINE: []})
-    """The history of looks at all its stages together, by view; the headline's is :attr:`looks`."""
-    parts_at: dict[str, list[PartCount]] = field(default_factory=lambda: {HEADLINE: []})
-    """The same of the looks inside the first pass; the headline's is :attr:`parts`."""
+    """The history of looks at all its stages together, by view, those at checkpoints first."""
 
     def __post_init__(self) -> None:
         self.copies, self.nothing = CopySearch(self.blocks), missing_checksum(len(self.items))
 
     @property
     def looks(self) -> list[LookCount]:
-        """The history of looks at the headline."""
-        return self.looks_at[HEADLINE]
+        """The history of looks at the headline after complete replicates."""
+        return [look for look in self.looks_at[HEADLINE] if look.upto is None]
 
     @property
-    def parts(self) -> list[PartCount]:
-        """The history of looks at the headline inside the first pass."""
-        return self.parts_at[HEADLINE]
+    def passed(self) -> int:
+        """How many checkpoints of the first run were looked at."""
+        return len(self.looks_at[HEADLINE]) - len(self.looks)
 
     @property
-    def plan(self) -> PassPlan | None:
+    def has_scores(self) -> bool:
+        """Whether anything was run."""
+        return bool(self.replicates or self.pilots or self.passed)
+
+    @property
+    def plan(self) -> FirstRunPlan | None:
         """How the first pass is run; ``None`` without checkpoints, and before a pilot has opened a claim."""
-        return pass_plan(self.stages[0].design) if self.stages else None
+        return first_run_plan(self.stages[0].design) if self.stages else None
 
     @property
-    def is_inside_pass(self) -> bool:
-        """Whether a part of the first pass is in the evidence, and the pass is not complete."""
-        return bool(self.parts) and not self.replicates
+    def is_inside_first_run(self) -> bool:
+        """Whether the first run has come to a checkpoint, and is not complete."""
+        return self.passed > 0 and not self.replicates
 
     @property
     def next_checkpoint(self) -> Checkpoint | None:
         """The checkpoint of the first pass that comes next; ``None`` if there is none before the pass is complete."""
-        plan, passed = self.plan, len(self.parts)
-        if plan is None or self.replicates or passed == len(plan.checkpoints):
-            return None
-        return plan.checkpoints[passed]
+        plan = self.plan
+        return None if plan is None or self.replicates else plan.checkpoint_after(self.passed)
 
     @property
     def next_items(self) -> tuple[str, ...]:
@@ -126,41 +127,34 @@ class Epoch:
     @property
     def next_places(self) -> NDArray[np.intp]:
         """The places of :attr:`next_items` among all items."""
-        plan, upcoming = self.plan, self.next_checkpoint
-        if plan is None or self.replicates:
-            return np.empty(0, dtype=np.intp)
-        return plan.order[len(plan.places(len(self.parts))) : None if upcoming is None else upcoming.items]
+        plan = self.plan
+        return _NOWHERE if plan is None or self.replicates else plan.new_places(self.passed + 1)
 
     @property
     def seen_places(self) -> NDArray[np.intp]:
         """The places of the items before the last checkpoint of the first pass that was looked at, in the run order."""
         plan = self.plan
-        return np.empty(0, dtype=np.intp) if plan is None else plan.places(len(self.parts))
-
-    def new_places(self, checkpoint: int) -> NDArray[np.intp]:
-        """The places of the items between a checkpoint and the one before; none if there is no such checkpoint."""
-        plan = self.plan
-        if plan is None or not 1 <= checkpoint <= len(plan.checkpoints):
-            return np.empty(0, dtype=np.intp)
-        return plan.new_places(checkpoint)
+        return _NOWHERE if plan is None else plan.places(self.passed)
 
     def place_at(self, position: int) -> int:
         """Where the replicate at a position, from 0 and with the pilots first, is stored."""
         return position - self.pilots + 1 if position >= self.pilots else -1 - position
 
     def count_at(self, place: int) -> int:
-        """The number of scores of a model that are stored at a place."""
-        checkpoint = part_number(place)
-        return len(self.items) if checkpoint is None else len(self.new_places(checkpoint))
-
-    def follow_part(self, part: PartAdded) -> None:
-        """Count a part of the first pass."""
-        self.part_runs.update(part.runs)
-        self.partial.update(part.vectors)
-        self.missing.update(part.gaps)
+        """The number of scores of a model that are stored at a place; none up to a checkpoint that is not planned."""
+        upto, plan = upto_at(place), self.plan
+        if upto is None:
+            return len(self.items)
+        planned = () if plan is None else plan.checkpoints
+        return sum(len(plan.new_places(each.number)) for each in planned if plan is not None and each.blocks == upto)
 
     def follow_replicate(self, added: PilotAdded | ReplicateAdded) -> None:
-        """Count a replicate or a pilot, what it lacks, and what identifies it."""
+        """Count a replicate, a pilot or what came up to a checkpoint, what it lacks, and what identifies it."""
+        if isinstance(added, ReplicateAdded) and added.upto:
+            self.runs_inside.update(added.runs)
+            self.partial.update(added.vectors)
+            self.missing.update(added.gaps)
+            return
         self.known.append(KnownReplicate(runs=set(added.runs), has_gaps=bool(added.gaps)))
         self.copies.add(
             {model: Fingerprint(digest=each) for model, each in added.vectors.items() if each != self.nothing}
@@ -168,8 +162,8 @@ class Epoch:
         if isinstance(added, PilotAdded):
             self.pilots += 1
             return
-        if not self.replicates:  # what the parts of the first pass are and lack is part of what it is and lacks
-            self.known[-1].runs |= self.part_runs
+        if not self.replicates:  # what the first run was and lacked at its checkpoints belongs to it
+            self.known[-1].runs |= self.runs_inside
             for model in added.vectors:
                 self.missing.pop(model, None)
         self.replicates += 1
@@ -190,17 +184,15 @@ class Epoch:
             if digest != self.nothing:
                 self.copies.join(self.pilots + run, joined.model, Fingerprint(digest=digest))
 
-    def follow_look(self, outcome: Outcome, checkpoint: Checkpoint | None = None, *, models: int = 0) -> None:
+    def follow_look(self, outcome: Outcome, upto: int | None = None, *, models: int = 0) -> None:
         """Remember the counts of a look: after a replicate, or at a checkpoint with so many models running."""
+        replicate = self.replicates if upto is None else 1
         seen: Mapping[str, Outcome | ViewOutcome] = {**outcome.views, HEADLINE: outcome}
         for view in self.looks_at:
             if view not in seen:
                 raise BoardError(f"a look at the view {quoted(view)} is not recorded; verify the board")
-            counts = asdict(seen[view].look)
-            if checkpoint is None:
-                self.looks_at[view].append(LookCount(replicate=self.replicates, **counts))
-            else:
-                self.parts_at[view].append(PartCount(checkpoint=checkpoint, models=models, **counts))
+            count = LookCount(replicate=replicate, **asdict(seen[view].look), upto=upto, models=models)
+            self.looks_at[view].append(count)
 
     def outcome(self, found: Found) -> Outcome:
         """What the last look showed; ``found`` is what it certified for the first time."""

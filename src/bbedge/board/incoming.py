@@ -1,7 +1,7 @@
 """From given scores to a proposed event: arranged, numbered, identified.
 
-A stated number or the identities of its runs say which stored replicate a panel is, never its scores. A part of the
-first pass may come in files that grow while a harness runs. They may therefore hold the earlier items of the pass
+A stated number or the identities of its runs say which stored replicate a panel is, never its scores. The first
+run may come up to a checkpoint in files that grow while a harness runs. They may therefore hold its earlier items
 again, with the scores on the board, and models that were stopped. They may hold nothing beyond the next checkpoint: a
 look uses exactly the blocks before it.
 """
@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec import UNSET
 from numpy.typing import NDArray
 
 from bbedge.board.admit import check_whole_runs
@@ -24,7 +25,7 @@ from bbedge.board.state import BoardState
 from bbedge.board.stored_scores import StoredScores, StoredVector
 from bbedge.core.scores import Scores
 from bbedge.errors import Argument, BoardError, Part
-from bbedge.records.events import ModelAdded, PartAdded, PilotAdded, ReplicateAdded
+from bbedge.records.events import ModelAdded, PilotAdded, ReplicateAdded
 from bbedge.records.values import Copies
 from bbedge.text import counted, listed, quoted
 
@@ -36,13 +37,13 @@ def known_replicate(scores: Scores, index: int, state: BoardState, stored: Store
 
     What contradicts the board is refused.
     """
-    epoch, panel = state.epoch, _arranged(scores, scores.values[index], state)
+    epoch, panel = state.epoch, _panel_in_item_order(scores, index, state)
     check_known(state, panel)
     runs = set(scores.runs[index] if scores.runs else ())
     number = _stated_number(scores.replicates[index]) if scores.numbered else None
     position = _known_position(state, runs, number)
     if position is not None:
-        panel = _completed(panel, (), state, whole_runs=True)
+        panel = _panel_with_gaps(panel, (), state, whole_runs=True)
         before = stored.panel(epoch, epoch.place_at(position))
         if state.design.incomplete == "worst-case":
             _check_final(before, panel, epoch.items, position + 1)
@@ -51,28 +52,39 @@ def known_replicate(scores: Scores, index: int, state: BoardState, stored: Store
 
 
 def proposed_replicate(
-    scores: Scores, index: int, state: BoardState, stored: StoredScores, rule: Copies, *, whole_runs: bool
+    scores: Scores,
+    index: int,
+    state: BoardState,
+    stored: StoredScores,
+    *,
+    copies: Copies,
+    incomplete: IncompleteRule | None,
+    upto: int | None = None,
 ) -> tuple[PilotAdded | ReplicateAdded, dict[str, StoredVector]]:
-    """The event of a new replicate, and its scores.
+    """The event of a new replicate, or of the first one up to its next checkpoint, and its scores.
 
-    With ``whole_runs`` it may lack active models altogether, if the design counts missing scores.
+    If ``incomplete`` is the design's rule for missing scores, it may lack active models altogether.
     """
-    panel = _without_stopped(_arranged(scores, scores.values[index], state), state, stored.seen(state.epoch))
-    panel = _completed(panel, state.active, state, whole_runs=whole_runs and bool(panel))
+    whole_runs = incomplete not in (None, "refuse")
+    if upto is not None:
+        panel = _panel_at_checkpoint(scores, state, stored, incomplete)
+    else:
+        panel = _without_stopped(_panel_in_item_order(scores, index, state), state, stored.seen(state.epoch))
+        panel = _panel_with_gaps(panel, state.active, state, whole_runs=whole_runs and bool(panel))
     vectors = {model: StoredVector.of(row) for model, row in panel.items()}
     said: dict[str, Any] = {
         "epoch": state.epoch.number,
         "named": scores.numbered or any(scores.runs),
         "whole_runs": whole_runs,
-        "vectors": _checksums(vectors),
+        "vectors": {model: each.print.digest for model, each in vectors.items()},
         "runs": tuple(sorted(set(scores.runs[index] if scores.runs else ()))),
-        "copy_rule": rule,
+        "copy_rule": copies,
         "files": scores.files,
         "notes": scores.notes,
     }
     if state.in_pilot:
         return PilotAdded(pilot=state.epoch.pilots + 1, **said), vectors
-    return ReplicateAdded(replicate=state.epoch.replicates + 1, **said), vectors
+    return ReplicateAdded(replicate=state.epoch.replicates + 1, upto=upto or UNSET, **said), vectors
 
 
 def proposed_model(
@@ -83,9 +95,9 @@ def proposed_model(
     if scores is not None:
         if scores.models != (name,):
             raise BoardError(f"the files hold the scores of {listed(scores.models)}; expected {quoted(name)} alone")
-        panels = [_arranged(scores, values, state) for values in scores.values]
+        panels = [_panel_in_item_order(scores, index, state) for index in range(len(scores.values))]
         whole = whole_runs and any(panels)
-        runs = [StoredVector.of(_completed(panel, (name,), state, whole_runs=whole)[name]) for panel in panels]
+        runs = [StoredVector.of(_panel_with_gaps(panel, (name,), state, whole_runs=whole)[name]) for panel in panels]
     event = ModelAdded(
         epoch=state.epoch.number,
         model=name,
@@ -99,22 +111,30 @@ def proposed_model(
     return event, runs
 
 
-def proposed_part(
-    scores: Scores, state: BoardState, stored: StoredScores, copies: Copies, *, rule: IncompleteRule | None = None
-) -> tuple[PartAdded, dict[str, StoredVector]]:
-    """The event of the next part of the first pass, and its scores: all items and models that belong there, no others.
+def check_first_run(scores: Scores, state: BoardState) -> None:
+    """Refuse scores up to a checkpoint that are not those of one replicate, the first."""
+    if len(scores.replicates) != 1:
+        raise BoardError(f"{len(scores.replicates)} replicates given; a part of the first pass is one")
+    stated = _stated_number(scores.replicates[0]) if scores.numbered else None
+    number = len(state.epoch.known) + 1
+    if stated not in (None, number):
+        raise BoardError(f"the scores are numbered replicate {stated}; the first pass is replicate {number}")
+
+
+def _panel_at_checkpoint(scores: Scores, state: BoardState, stored: StoredScores, rule: IncompleteRule | None) -> Panel:
+    """What came of the first run since the checkpoint before: all items and models that belong there, no others.
 
     A missing score is NaN and counts as the design says; with the rule ``refuse`` it is refused, and with the rule of
     the design whole models and items may be missing, too.
     """
-    epoch, checkpoint, seen = state.epoch, state.upcoming(), stored.seen(state.epoch)
-    _check_one(scores, len(epoch.known) + 1)
+    epoch = state.epoch
+    seen_items = tuple(epoch.items[place] for place in epoch.seen_places)
     _check_source(scores, state)
-    _check_next(scores, state, counts=rule not in (None, "refuse"))
-    _check_seen(_on(scores, _seen_items(state)), seen, _seen_items(state))
+    _check_next(scores, state, seen_items, counts=rule not in (None, "refuse"))
+    _check_seen(_rows_on(scores, 0, seen_items), stored.seen(epoch), seen_items)
     panel = {
         model: row
-        for model, row in _on(scores, epoch.next_items).items()
+        for model, row in _rows_on(scores, 0, epoch.next_items).items()
         if model not in state.retired or not np.isnan(row).all()
     }
     if rule is not None:
@@ -122,23 +142,7 @@ def proposed_part(
         panel = {**dict.fromkeys(state.active, nothing), **panel}
     if rule == "refuse":
         _check_complete(panel, state)
-    vectors = {model: StoredVector.of(row) for model, row in _filled(panel, state).items()}
-    event = PartAdded(
-        epoch=epoch.number,
-        checkpoint=checkpoint.number,
-        blocks=checkpoint.blocks,
-        items=len(epoch.next_items),
-        vectors=_checksums(vectors),
-        runs=tuple(sorted(set(scores.runs[0] if scores.runs else ()))),
-        copy_rule=copies,
-        files=scores.files,
-        notes=scores.notes,
-    )
-    return event, vectors
-
-
-def _checksums(vectors: dict[str, StoredVector]) -> dict[str, str]:
-    return {model: each.print.digest for model, each in vectors.items()}
+    return _filled(panel, state)
 
 
 def _known_position(state: BoardState, runs: set[str], number: int | None) -> int | None:
@@ -194,30 +198,35 @@ def _check_final(before: Panel, now: Panel, items: Sequence[str], number: int) -
             )
 
 
-def _arranged(scores: Scores, values: NDArray[np.float64], state: BoardState) -> Panel:
-    """The values by model, in the order of the epoch's items; other items than those are refused.
+def _panel_in_item_order(scores: Scores, index: int, state: BoardState) -> Panel:
+    """The values of a replicate by model, in the order of the epoch's items; other items than those are refused.
 
     Where the design counts missing scores, a model without any is not there.
     """
-    items = state.epoch.items
-    place = {item: i for i, item in enumerate(scores.items)}
-    missing = [item for item in items if item not in place]
+    items, given = state.epoch.items, set(scores.items)
+    missing = [item for item in items if item not in given]
     _check_source(scores, state)
     if missing and (state.design.incomplete == "refuse" or len(missing) == len(items)):
         raise BoardError(
             f"{len(missing)} of {len(items)} items of the benchmark are not in the files: {listed(missing)}; "
             "a replicate must be complete"
         )
-    arranged = np.full((len(scores.models), len(items)), np.nan)
-    there = [i for i, item in enumerate(items) if item in place]
-    arranged[:, there] = values[:, [place[items[i]] for i in there]]
-    panel = {model: arranged[i] for i, model in enumerate(scores.models)}
+    panel = _rows_on(scores, index, items)
     if state.design.incomplete == "refuse":
         return panel
     return {model: row for model, row in panel.items() if not np.isnan(row).all()}
 
 
-def _completed(panel: Panel, models: Iterable[str], state: BoardState, *, whole_runs: bool) -> Panel:
+def _rows_on(scores: Scores, index: int, items: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+    """The scores of each model of a replicate on these items; NaN on those that are not there."""
+    place = {item: i for i, item in enumerate(scores.items)}
+    found = np.full((len(scores.models), len(items)), np.nan)
+    there = [i for i, item in enumerate(items) if item in place]
+    found[:, there] = scores.values[index][:, [place[items[i]] for i in there]]
+    return dict(zip(scores.models, found, strict=True))
+
+
+def _panel_with_gaps(panel: Panel, models: Iterable[str], state: BoardState, *, whole_runs: bool) -> Panel:
     """The panel as the design counts it, with all of the ``models``; see :func:`check_whole_runs`."""
     if state.design.incomplete == "refuse":
         return panel
@@ -290,29 +299,22 @@ def _stated_number(label: str) -> int | None:
 _WHOLE = re.compile(r"[+-]?[0-9]{1,15}(?:\.0+)?")
 
 
-def _check_one(scores: Scores, number: int) -> None:
-    if len(scores.replicates) != 1:
-        raise BoardError(f"{len(scores.replicates)} replicates given; a part of the first pass is one")
-    stated = _stated_number(scores.replicates[0]) if scores.numbered else None
-    if stated not in (None, number):
-        raise BoardError(f"the scores are numbered replicate {stated}; the first pass is replicate {number}")
-
-
-def _check_next(scores: Scores, state: BoardState, *, counts: bool) -> None:
+def _check_next(scores: Scores, state: BoardState, seen: Sequence[str], *, counts: bool) -> None:
     """Refuse scores that lack items up to the next checkpoint, or have some beyond it."""
     needed = state.epoch.next_items
-    there = _scored(scores)
+    has_score = ~np.isnan(scores.values[0]).all(axis=0)  # a table may have a place for others
+    there = {item for item, has in zip(scores.items, has_score.tolist(), strict=True) if has}
     given = there if counts else set(scores.items)
     missing = [item for item in needed if item not in given]
     if len(missing) == len(needed) or (missing and not counts):
-        passed = len(state.epoch.parts)
+        passed = state.epoch.passed
         where = f"; the first pass is at checkpoint {passed}" if passed and len(missing) == len(needed) else ""
         raise BoardError(
             f"{len(missing)} of the {len(needed)} items up to the next checkpoint are not in these scores: "
             f"{listed(missing)}{where}; run them first",
             *(() if counts else _counting(state)),
         )
-    beyond = sorted(there - {*_seen_items(state), *needed})
+    beyond = sorted(there - {*seen, *needed})
     if beyond:
         raise BoardError(
             f"{counted(len(beyond), 'item')} {'is' if len(beyond) == 1 else 'are'} not among those up to the next "
@@ -340,25 +342,6 @@ def _counting(state: BoardState) -> tuple[Part, ...]:
     """How to count missing scores, where the design does."""
     rule = state.design.incomplete
     return () if rule == "refuse" else (", or count them as missing, which is final: ", Argument("incomplete", rule))
-
-
-def _on(scores: Scores, items: Sequence[str]) -> dict[str, NDArray[np.float64]]:
-    """The scores of each model on these items; NaN on those that are not there."""
-    place = {item: i for i, item in enumerate(scores.items)}
-    found = np.full((len(scores.models), len(items)), np.nan)
-    there = [i for i, item in enumerate(items) if item in place]
-    found[:, there] = scores.values[0][:, [place[items[i]] for i in there]]
-    return dict(zip(scores.models, found, strict=True))
-
-
-def _scored(scores: Scores) -> set[str]:
-    """The items that any model has a score on; a table may have a place for others."""
-    has_score = ~np.isnan(scores.values[0]).all(axis=0)
-    return {item for item, has in zip(scores.items, has_score.tolist(), strict=True) if has}
-
-
-def _seen_items(state: BoardState) -> tuple[str, ...]:
-    return tuple(state.epoch.items[place] for place in state.epoch.seen_places)
 
 
 def _check_seen(given: Panel, seen: Panel, items: Sequence[str]) -> None:

@@ -14,7 +14,6 @@ from bbedge.records.events import (
     ItemsAdded,
     ModelAdded,
     ModelRetired,
-    PartAdded,
     PilotAdded,
     ReplicateAdded,
 )
@@ -30,8 +29,6 @@ def check_place(state: BoardState, event: BoardEvent) -> None:
     match event:
         case PilotAdded() | ReplicateAdded():
             _check_replicate(state, event)
-        case PartAdded():
-            _check_part(state, event)
         case ModelAdded():
             _check_model(state, event)
         case ItemsAdded():
@@ -45,24 +42,20 @@ def check_place(state: BoardState, event: BoardEvent) -> None:
 
 
 def _check_replicate(state: BoardState, event: PilotAdded | ReplicateAdded) -> None:
-    epoch, is_pilot = state.epoch, isinstance(event, PilotAdded)
-    if state.in_pilot and not is_pilot:
-        raise BoardError("the pilot is not finished; its replicates are not evidence")
-    if event.place != (-1 - epoch.pilots if is_pilot else 1 + epoch.replicates) or state.in_pilot != is_pilot:
-        raise BoardError(f"number {abs(event.place)} is not the next one")
+    epoch = state.epoch
+    if isinstance(event, PilotAdded):
+        number, is_next = event.pilot, state.in_pilot and event.pilot == epoch.pilots + 1
+    else:
+        number, is_next = event.replicate, event.replicate == epoch.replicates + 1
+        if event.upto:
+            state.upcoming(event.upto)
+        if state.in_pilot:
+            raise BoardError("the pilot is not finished; its replicates are not evidence")
+    if not is_next:
+        raise BoardError(f"number {number} is not the next one")
     _check_rule(state, whole_runs=event.whole_runs)
     check_running(state, event.vectors)
     _check_runs(state, event.runs, len(epoch.known) + 1)
-
-
-def _check_part(state: BoardState, event: PartAdded) -> None:
-    upcoming = state.upcoming()
-    if event.checkpoint != upcoming.number:
-        raise BoardError(f"checkpoint {event.checkpoint} is not the next one")
-    if event.blocks != upcoming.blocks or event.items != len(state.epoch.next_places):
-        raise BoardError(f"the blocks or items of checkpoint {event.checkpoint} are not those of the design")
-    check_running(state, event.vectors)
-    _check_runs(state, event.runs, len(state.epoch.known) + 1)
 
 
 def _check_model(state: BoardState, event: ModelAdded) -> None:
@@ -71,9 +64,9 @@ def _check_model(state: BoardState, event: ModelAdded) -> None:
         raise BoardError("the pilot is not finished; add the model afterwards")
     if any(name in epoch.models for epoch in state.epochs):
         raise BoardError(f"model {quoted(name)} is on the board already")
-    if state.epoch.is_inside_pass:
+    if state.epoch.is_inside_first_run:
         raise BoardError(
-            f"the first pass has come to checkpoint {len(state.epoch.parts)}; add {quoted(name)} once it is complete"
+            f"the first pass has come to checkpoint {state.epoch.passed}; add {quoted(name)} once it is complete"
         )
     if len(event.vectors) != needed:
         raise BoardError(
@@ -191,7 +184,7 @@ def _check_runs(state: BoardState, runs: Iterable[str], following: int) -> None:
 def _check_versions(state: BoardState, given: set[str]) -> None:
     """Refuse runs that an earlier version of the benchmark has counted: its new items may have been chosen by them."""
     for epoch in state.epochs[:-1]:
-        for runs in (epoch.part_runs, *(each.runs for each in epoch.known)):
+        for runs in (epoch.runs_inside, *(each.runs for each in epoch.known)):
             if not runs.isdisjoint(given):
                 raise BoardError(
                     f"the run {quoted(min(runs & given))} was counted in epoch {epoch.number}; epoch "

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.checkpoints import pass_plan
+from bbedge.core.checkpoints import first_run_plan
 from bbedge.core.design import Design
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Certifier, Leaderboard
-from bbedge.core.looks import EarlyRecord, Look, LookCount, PartCount
+from bbedge.core.looks import EarlyRecord, Look, LookCount
 from bbedge.core.views import HEADLINE
 from bbedge.records.events import NewEdge, Opened
 
@@ -42,8 +42,8 @@ class Stage:
     """The statistical design."""
     certifier: Certifier
     """The evidence and what was certified."""
-    has_parts: bool = True
-    """Whether it is looked at inside the first pass where that is run in parts; not so for an added model."""
+    has_checkpoints: bool = True
+    """Whether it is looked at inside the first run, where that has checkpoints; not so for an added model."""
     places: list[int] = field(default_factory=list)
     """The epoch's replicates that it has seen: all, unless a newcomer was paired with the first few only."""
 
@@ -52,25 +52,25 @@ class Stage:
         """The claim as the event that opens it states it."""
         return Opened(claim=self.claim, level=self.level, newcomer=self.newcomer, design_hash=self.design.hash)
 
-    def take(self, panel: Panel, replicate: int) -> Found:
-        """Add a replicate and look. Models that the panel lacks have been retired: their directions stop."""
-        active = self._running(panel)
-        if not active:
-            return {}
-        return self._look(lambda: self.certifier.update(np.stack([panel[model] for model in active])), replicate)
+    def add_and_look(self, panel: Panel, replicate: int, upto: int | None = None) -> Found:
+        """Add a replicate and look. Models that the panel lacks have been retired: their directions stop.
 
-    def take_part(self, panel: Panel) -> Found:
-        """Add the next part of the first replicate, item by item in the run order, and look as :meth:`take` does."""
-        if not self.has_parts:
+        With ``upto``, the blocks before a checkpoint of the first replicate, the panel has the items since the
+        checkpoint before, in the run order.
+        """
+        if upto is not None and not self.has_checkpoints:
             return {}
-        active = self._running(panel)
-        if not active:
-            return {}
-        return self._look(lambda: self.certifier.update_part(np.stack([panel[model] for model in active])), 1)
-
-    def _running(self, panel: Panel) -> tuple[str, ...]:
         self.stop(model for model in self.certifier.evidence.active if model not in panel)
-        return self.certifier.evidence.active
+        active = self.certifier.evidence.active
+        if not active:
+            return {}
+        names = all_views(self.design)
+        before = [self.certifier.edges(view) for view in range(len(names))]
+        self.certifier.update(np.stack([panel[model] for model in active]), upto)
+        return {
+            name: self._new_edges(look, stood, replicate)
+            for name, look, stood in zip(names, self.certifier.last_looks, before, strict=True)
+        }
 
     def stop(self, models: Iterable[str]) -> None:
         """Stop those of the models that are active.
@@ -80,16 +80,7 @@ class Stage:
         """
         gone = [model for model in models if model in self.certifier.evidence.active]
         if gone:
-            self.certifier.stop(gone, forfeit=not self.has_parts and not self.certifier.evidence.replicates)
-
-    def _look(self, update: Callable[[], object], replicate: int) -> Found:
-        names = all_views(self.design)
-        before = [self.certifier.edges(view) for view in range(len(names))]
-        update()
-        return {
-            name: self._new_edges(look, stood, replicate)
-            for name, look, stood in zip(names, self.certifier.last_looks, before, strict=True)
-        }
+            self.certifier.stop(gone, forfeit=not self.has_checkpoints and not self.certifier.evidence.replicates)
 
     def _new_edges(self, look: Look, stood: NDArray[np.bool_], replicate: int) -> list[NewEdge]:
         names = self.design.models
@@ -113,7 +104,7 @@ class Stage:
         return self.certifier.edges(all_views(self.design).index(view))
 
 
-def merged(found: Iterable[Found]) -> Found:
+def join_found(found: Iterable[Found]) -> Found:
     """What several looks certified for the first time, as one."""
     together: dict[str, list[NewEdge]] = {}
     for each in found:
@@ -122,45 +113,34 @@ def merged(found: Iterable[Found]) -> Found:
     return together
 
 
-Parts = Sequence[tuple[Stage, Leaderboard]]
-"""Every stage of an epoch with its own leaderboard of one view."""
-
-
 def combined(
-    design: Design,
-    stages: Sequence[Stage],
-    *,
-    replicates: int,
-    looks: Mapping[str, Sequence[LookCount]],
-    parts: Mapping[str, Sequence[PartCount]],
+    design: Design, stages: Sequence[Stage], *, replicates: int, looks: Mapping[str, Sequence[LookCount]]
 ) -> Leaderboard:
-    """The leaderboard of the epoch's design with those of its views.
-
-    ``looks`` are the histories by view, and ``parts`` those of the first pass.
-    """
+    """The leaderboard of the epoch's design with those of its views; ``looks`` are the histories by view."""
     boards = [(stage, stage.certifier.leaderboard()) for stage in stages]
-    headline = _joined(design, boards, looks=looks[HEADLINE], replicates=replicates)
-    headline = replace(headline, early=_early(design, boards, parts[HEADLINE], is_complete=replicates > 0))
     views = []
-    for place, part in enumerate(design.parts[1:]):
-        name = design.views[place].name
-        of_view = [(stage, board.views[place]) for stage, board in boards]
-        joined = _joined(part, of_view, looks=looks.get(name, ()), replicates=replicates)
-        early = _early(design, of_view, parts.get(name, ()), is_complete=replicates > 0)
-        views.append(replace(joined, name=name, early=early))
+    for place, (view, of_view) in enumerate(zip(design.views, design.parts[1:], strict=True)):
+        of_stages = [(stage, board.views[place]) for stage, board in boards]
+        joined = _joined(of_view, of_stages, looks=looks.get(view.name, ()), replicates=replicates)
+        views.append(replace(joined, name=view.name))
+    headline = _joined(design, boards, looks=looks[HEADLINE], replicates=replicates)
     return replace(headline, views=tuple(views))
 
 
-def _joined(design: Design, parts: Parts, *, looks: Sequence[LookCount], replicates: int) -> Leaderboard:
+def _joined(
+    design: Design, of_stages: Sequence[tuple[Stage, Leaderboard]], *, looks: Sequence[LookCount], replicates: int
+) -> Leaderboard:
+    """The leaderboard of one view, from those of every stage of an epoch."""
     place = {model: i for i, model in enumerate(design.models)}
     shape = (len(place), len(place))
     means = np.full(len(place), np.nan)
     of_means = {name: np.tile([0.0, 1.0], (len(place), 1)) for name in ("mean_bounds", "best_mean_bounds")}
     matrices = {name: np.full(shape, np.nan) for name in ("log_e", "log_thresholds", "lower_bounds", "best_bounds")}
-    if any(stage.design.holm == "staggered" for stage, _ in parts):
+    if any(stage.design.holm == "staggered" for stage, _ in of_stages):
         matrices["log_w"] = np.full(shape, np.nan)
     current, first = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.int64)
-    for stage, board in parts:
+    first_checkpoint = np.zeros(shape, dtype=np.int64)
+    for stage, board in of_stages:
         index = np.array([place[model] for model in stage.design.models])
         window = np.ix_(index, index)
         tested = stage.design.tested
@@ -171,6 +151,8 @@ def _joined(design: Design, parts: Parts, *, looks: Sequence[LookCount], replica
         current[window] |= board.current_edges
         replicate_of = np.array([0, *(stage.places or (1,))], dtype=np.int64)  # none yet inside the first
         first[window] = np.where(tested, replicate_of[board.first_certified], first[window])
+        if board.early is not None:
+            first_checkpoint[window] = np.where(tested, board.early.first_certified, first_checkpoint[window])
         # A model's mean is that of the stage that saw most of it: the first that has it.
         known = ~np.isnan(means[index])
         means[index] = np.where(known, means[index], board.means)
@@ -178,6 +160,19 @@ def _joined(design: Design, parts: Parts, *, looks: Sequence[LookCount], replica
         for name, bounds in of_means.items():
             if (values := getattr(board, name)) is not None:  # of a newcomer's stage, its own alone
                 bounds[index[own]] = values[own]
+    plan = first_run_plan(design)
+    opening = next((board.early for stage, board in of_stages if stage.newcomer is None), None)
+    early = (
+        None
+        if plan is None
+        else EarlyRecord(
+            checkpoints=plan.checkpoints,
+            is_complete=replicates > 0,
+            looks=tuple(look for look in looks if look.upto is not None),
+            first_certified=first_checkpoint,
+            position=None if opening is None else opening.position,
+        )
+    )
     return Leaderboard(
         design=design,
         replicates=replicates,
@@ -185,35 +180,15 @@ def _joined(design: Design, parts: Parts, *, looks: Sequence[LookCount], replica
         graph=Graph(first > 0),
         current_edges=current,
         first_certified=first,
-        looks=tuple(looks),
+        looks=tuple(look for look in looks if look.upto is None),
         log_e=matrices["log_e"],
         log_thresholds=matrices["log_thresholds"],
         lower_bounds=matrices["lower_bounds"],
         best_bounds=matrices["best_bounds"],
+        log_w=matrices.get("log_w"),
         mean_bounds=of_means["mean_bounds"] if design.mean_share else None,
         best_mean_bounds=of_means["best_mean_bounds"] if design.mean_share else None,
-        log_w=matrices.get("log_w"),
-    )
-
-
-def _early(design: Design, parts: Parts, looks: Sequence[PartCount], *, is_complete: bool) -> EarlyRecord | None:
-    """What happened inside the first pass."""
-    plan = pass_plan(design)
-    if plan is None:
-        return None
-    place = {model: i for i, model in enumerate(design.models)}
-    first = np.zeros((len(place), len(place)), dtype=np.int64)
-    for stage, board in parts:
-        window = np.ix_(*[[place[model] for model in stage.design.models]] * 2)
-        if board.early is not None:
-            first[window] = np.where(stage.design.tested, board.early.first_certified, first[window])
-    opening = next((board.early for stage, board in parts if stage.newcomer is None), None)
-    return EarlyRecord(
-        checkpoints=plan.checkpoints,
-        is_complete=is_complete,
-        looks=tuple(looks),
-        first_certified=first,
-        position=None if opening is None else opening.position,
+        early=early,
     )
 
 

@@ -29,7 +29,6 @@ from bbedge.records.events import (
     ItemsAdded,
     ModelAdded,
     ModelRetired,
-    PartAdded,
     PilotAdded,
     ReplicateAdded,
 )
@@ -142,7 +141,6 @@ class BoardState:
         # The family is not known before a pilot, but names, items and level must be right now.
         design = self._core_design(epoch, level=self._pay("this benchmark")) if stage is None else stage.design
         epoch.looks_at = {name: [] for name in all_views(design)}
-        epoch.parts_at = {name: [] for name in all_views(design)}
         self.epochs.append(epoch)
         if stage is not None:
             epoch.stages.append(stage)
@@ -182,7 +180,7 @@ class BoardState:
             newcomer=newcomer,
             design=design,
             certifier=Certifier(design),
-            has_parts=newcomer is None or self.design.checkpoints is None,
+            has_checkpoints=newcomer is None or self.design.checkpoints is None,
         )
 
     def follow(self, event: BoardEvent) -> None:
@@ -194,8 +192,6 @@ class BoardState:
                 if candidate is not None:
                     self.candidate = candidate
                     epoch.stages.append(self._stage(epoch, newcomer=None))
-            case PartAdded():
-                epoch.follow_part(event)
             case ReplicateAdded():
                 epoch.follow_replicate(event)
             case ModelAdded(model=name):
@@ -217,16 +213,20 @@ class BoardState:
     def follow_look(self, event: BoardEvent) -> None:
         """Remember the counts of the look that an event states, if it states one."""
         match event:
-            case PartAdded(outcome=outcome):
-                self.epoch.follow_look(outcome, self.upcoming(), models=len(event.vectors))
+            case ReplicateAdded(upto=upto) if upto:
+                self.epoch.follow_look(event.outcome, upto, models=len(event.vectors))
             case ReplicateAdded(outcome=outcome) | ModelAdded(outcome=outcome) if outcome is not None:
                 self.epoch.follow_look(outcome)
 
-    def upcoming(self) -> Checkpoint:
-        """The checkpoint that comes next, or an error that says why there is none."""
+    def upcoming(self, upto: int | None = None) -> Checkpoint:
+        """The checkpoint that comes next, or an error that says why there is none, or none after so many blocks."""
         upcoming = self.epoch.next_checkpoint
         if upcoming is not None:
-            return upcoming
+            if upto in (None, upcoming.blocks):
+                return upcoming
+            raise BoardError(
+                f"a look after {upto:,} blocks is not planned; the next checkpoint is after {upcoming.blocks:,}"
+            )
         if self.design.checkpoints is None:
             raise BoardError("the design of this board has no checkpoints; add complete replicates")
         if self.in_pilot:
@@ -258,8 +258,8 @@ class BoardState:
         candidate = next((stage.design.family.candidate or None for stage in epoch.stages), None)
         design = self._core_design(epoch, level=self.design.alpha, candidate=candidate)
         gaps = GapCount(of_models=tuple(epoch.missing[model] for model in epoch.models))
-        whole = combined(design, epoch.stages, replicates=epoch.replicates, looks=epoch.looks_at, parts=epoch.parts_at)
-        # The mean of a part of the items is not that of the benchmark.
+        whole = combined(design, epoch.stages, replicates=epoch.replicates, looks=epoch.looks_at)
+        # A mean over some of the items is not that of the benchmark.
         partial = [model in epoch.partial for model in epoch.models]
         views = (replace(view, means=np.where(partial, np.nan, view.means)) for view in whole.views)
         means = np.where(partial, np.nan, whole.means)

@@ -17,11 +17,12 @@ from bbedge.core.copies import Fingerprint
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Certifier
 from bbedge.core.scores import Scores
+from bbedge.core.views import HEADLINE
 from bbedge.errors import BoardError
 from bbedge.ledger.store import Session
 from bbedge.ledger.vectors import checksum, pack, unpack
-from bbedge.records.events import part_number, part_place
-from bbedge.text import listed, quoted
+from bbedge.records.events import checkpoint_place, upto_at
+from bbedge.text import counted, listed, quoted
 
 if TYPE_CHECKING:
     from bbedge.board.board import Board
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StoredVector:
-    """The scores of a model in a replicate, or in a part of the first pass."""
+    """The scores of a model in a replicate, or of what came of the first one with a checkpoint."""
 
     scores: NDArray[np.float64]
     """A score for each item; NaN where one is missing."""
@@ -83,13 +84,19 @@ class StoredScores:
             self._last = key, {**stored, **offered}
         return self._last[1]
 
-    def parts(self, epoch: Epoch) -> list[Panel]:
-        """The parts of the first pass that were looked at, in order; each in the order in which items were run."""
-        return [self.panel(epoch, part_place(each.checkpoint.number)) for each in epoch.parts]
+    def panels_inside(self, epoch: Epoch) -> dict[int, Panel]:
+        """What came of the first run with each checkpoint, by the blocks before it; in the order of the run."""
+        uptos = [look.upto for look in epoch.looks_at[HEADLINE] if look.upto is not None]
+        return {upto: self.panel(epoch, checkpoint_place(upto)) for upto in uptos}
 
     def seen(self, epoch: Epoch) -> Panel:
-        """What is on the board of a first pass that is not complete; see :func:`seen_scores`."""
-        return seen_scores(self.parts(epoch)) if epoch.is_inside_pass else {}
+        """What is on the board of a first run that is not complete, by model and in the order of the run.
+
+        A stopped model has less than others.
+        """
+        panels = self.panels_inside(epoch).values() if epoch.is_inside_first_run else ()
+        models = dict.fromkeys(model for panel in panels for model in panel)
+        return {model: np.concatenate([panel[model] for panel in panels if model in panel]) for model in models}
 
     def agreeing(self, epoch: Epoch, position: int, panel: Panel, others: Sequence[int]) -> Iterable[int]:
         """Those of the other replicates of an epoch that may agree with one wherever both have scores.
@@ -135,10 +142,10 @@ class _Samples:
 
 def called(epoch: int, place: int, model: str) -> str:
     """A stored vector in a message."""
-    part = part_number(place)
+    upto = upto_at(place)
     which = f"replicate {place}" if place > 0 else f"pilot replicate {-place}"
-    if part is not None:
-        which = f"the part of the first pass before checkpoint {part}"
+    if upto is not None:
+        which = f"the first pass up to {counted(upto, 'block')}"
     return f"model {quoted(model)} in {which} of epoch {epoch}"
 
 
@@ -176,12 +183,6 @@ def stored_scores(board: Board, models: Sequence[str]) -> Scores:
     )
 
 
-def seen_scores(parts: Sequence[Panel]) -> Panel:
-    """What is on the board of the first pass, by model and in the run order; a stopped model has less than others."""
-    models = dict.fromkeys(model for part in parts for model in part)
-    return {model: np.concatenate([part[model] for part in parts if model in part]) for model in models}
-
-
 def resolved_if_means(session: Session, epoch: Epoch) -> int | None:
     """Pairs that would be certified if missing scores had been their models' means: a hint, never a claim.
 
@@ -191,20 +192,19 @@ def resolved_if_means(session: Session, epoch: Epoch) -> int | None:
         return None
     scores = StoredScores(session)
     panels = [scores.panel(epoch, replicate) for replicate in range(1, epoch.replicates + 1)]
-    parts = scores.parts(epoch)
+    inside = scores.panels_inside(epoch)
     means: dict[str, float] = {}
     for model in epoch.models:
-        of_model = [panel[model] for panel in panels if model in panel] or [
-            part[model] for part in parts if model in part
-        ]
+        of_model = [panel[model] for panel in panels if model in panel]
+        of_model = of_model or [panel[model] for panel in inside.values() if model in panel]
         known = [scores[~np.isnan(scores)] for scores in of_model]
         means[model] = float(np.concatenate(known).mean()) if sum(map(len, known)) else 0.0
     real = epoch.stages[0]
     stage = Stage(claim=0, level=real.level, newcomer=None, design=real.design, certifier=Certifier(real.design))
-    for part in parts:
-        stage.take_part(_filled(part, means))
+    for upto, panel in inside.items():
+        stage.add_and_look(_filled(panel, means), 1, upto)
     for replicate, panel in enumerate(panels, start=1):
-        stage.take(_filled(panel, means), replicate)
+        stage.add_and_look(_filled(panel, means), replicate)
     return Graph(stage.edges()).n_resolved
 
 

@@ -27,7 +27,7 @@ def first_pass(early: EarlyRecord | None) -> records.FirstPass | msgspec.UnsetTy
     if early is None:
         return msgspec.UNSET
     of_blocks = early.checkpoints[0].of_blocks
-    seen = early.looks[-1].checkpoint if early.looks else None
+    seen = early.checkpoints[len(early.looks) - 1] if early.looks else None
     return records.FirstPass(
         complete=early.is_complete,
         checkpoint=seen.number if seen else 0,
@@ -59,11 +59,11 @@ def parts(early: EarlyRecord | None) -> tuple[records.PartRecord, ...] | msgspec
         return msgspec.UNSET
     return tuple(
         records.PartRecord(
-            checkpoint=look.checkpoint.number,
-            blocks=look.checkpoint.blocks,
+            checkpoint=checkpoint.number,
+            blocks=checkpoint.blocks,
             models=look.models,
             edges=look.edges,
             resolved_pairs=look.resolved_pairs,
         )
-        for look in early.looks
+        for checkpoint, look in zip(early.checkpoints, early.looks, strict=False)
     )

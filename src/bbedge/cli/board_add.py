@@ -99,15 +99,15 @@ def add(
     """
     board = open_board(place, design)
     before = board.leaderboard()
-    if part:
-        # A part may be added while a harness is still running: what is missing may only be late.
-        added = board.add_part(
-            _read(board, files, reading, part=True), copies=counting.copies, incomplete=counting.incomplete or "refuse"
-        )
-        _tell(board, added, before, _part_words(board, added))
-        return
-    added = board.add(_read(board, files, reading), copies=counting.copies, incomplete=counting.incomplete)
+    scores = _read(board, files, reading, upto_checkpoint=part)
+    upto = board.state.upcoming().blocks if part else None
+    # Up to a checkpoint, while a harness is still running, what is missing may only be late.
+    incomplete = counting.incomplete or ("refuse" if part else None)
+    added = board.add(scores, upto=upto, copies=counting.copies, incomplete=incomplete)
     lines = []
+    if added.checkpoint is not None:
+        at = at_checkpoint(added.checkpoint, board.next_run.checkpoints)
+        lines.append(f"Added a part of the first pass, which is at {at} now.")
     for what, numbers in (("pilot replicate", added.already_pilots), ("replicate", added.already)):
         if numbers:
             lines.append(f"Already on the board with the same scores: {_numbered(what, numbers)}.")
@@ -118,7 +118,7 @@ def add(
         lines.append(f"The pilot chose: {chosen}. Evidence starts with the next replicate.")
     if added.replicates:
         lines.append(f"Added {_numbered('replicate', added.replicates)}.")
-    if not added.replicates and not added.pilots:
+    if not added.replicates and not added.pilots and added.checkpoint is None:
         lines.append("Nothing was added.")
     _tell(board, added, before, *lines)
 
@@ -164,18 +164,11 @@ def _tell(board: Board, added: Added, before: Leaderboard, *lines: str) -> None:
     exit_if_contradicted(now)
 
 
-def _part_words(board: Board, added: Added) -> str:
-    """How far the first pass has come."""
-    checkpoint, run = added.checkpoint, board.next_run
-    assert checkpoint is not None  # a part was added
-    return f"Added a part of the first pass, which is at {at_checkpoint(checkpoint, run.checkpoints)} now."
-
-
-def _read(board: Board, files: Sequence[Path], reading: Reading, *, part: bool = False) -> Scores:
-    # One model is enough to read, and gaps are read as gaps: the board's own messages are more precise. Of a first pass
-    # in parts they are no gaps: models that were stopped inside of it have no scores after their last checkpoint.
-    has_parts = part or board.state.epoch.is_inside_pass
-    rule = "refuse" if board.design.incomplete == "refuse" and not has_parts else "worst-case"
+def _read(board: Board, files: Sequence[Path], reading: Reading, *, upto_checkpoint: bool = False) -> Scores:
+    # One model is enough to read, and gaps are read as gaps: the board's own messages are more precise. Inside a first
+    # run they are no gaps: models that were stopped inside of it have no scores after their last checkpoint.
+    is_inside = upto_checkpoint or board.state.epoch.is_inside_first_run
+    rule = "refuse" if board.design.incomplete == "refuse" and not is_inside else "worst-case"
     chosen = replace(reading, score_range=board.design.score_range, incomplete=rule)
     choices = replace(chosen.choices, preferred_names=tuple(board.state.epoch.models))
     return chosen.table(files, least_models=1, identify=True, gaps=True, choices=choices)

@@ -56,7 +56,7 @@ def particulars(event: LedgerEvent) -> str:
         case gate.UseBegun() as use:
             return f"use {use.use} ({shown(use.label)}) at level {use.level:.4g}"
         case gate.UseLooked() as looked:
-            came = counted(len(looked.runs), "run") if looked.runs else counted(len(looked.parts), "checkpoint")
+            came = counted(len(looked.runs), "run") if looked.runs else counted(len(looked.inside), "checkpoint")
             return f"use {looked.use}: {came} came"
         case gate.UseDecided() as decided:
             return f"use {decided.use}, after {counted(decided.runs, 'run')}: {_verdicts(decided)}"
@@ -66,17 +66,13 @@ def particulars(event: LedgerEvent) -> str:
         case events.PilotAdded() as added:
             chosen = f", chose {', '.join(added.candidate)}" if added.candidate else ""
             return f"epoch {added.epoch}, pilot replicate {added.pilot}{chosen}"
-        case events.PartAdded() as part:
-            edges = f"{part.outcome.look.edges} certificates, {len(part.outcome.certified)} new"
-            gaps = f", {sum(part.gaps.values())} missing" if part.gaps else ""
-            where = (
-                f"checkpoint {part.checkpoint}, {counted(part.blocks, 'block')}, {counted(len(part.vectors), 'model')}"
-            )
-            return f"epoch {part.epoch}, first pass, {where}: {edges}{_new_in_views(part.outcome)}{gaps}"
         case events.ReplicateAdded() as added:
             edges = f"{added.outcome.look.edges} certificates, {len(added.outcome.certified)} new"
             gaps = f", {sum(added.gaps.values())} missing" if added.gaps else ""
-            return f"epoch {added.epoch}, replicate {added.replicate}: {edges}{_new_in_views(added.outcome)}{gaps}"
+            run = f"replicate {added.replicate}"
+            if added.upto:
+                run += f" up to {counted(added.upto, 'block')}, {counted(len(added.vectors), 'model')}"
+            return f"epoch {added.epoch}, {run}: {edges}{_new_in_views(added.outcome)}{gaps}"
         case events.ModelAdded() as added:
             new = 0 if added.outcome is None else len(added.outcome.certified)
             gaps = f", {sum(added.gaps)} missing" if sum(added.gaps) else ""

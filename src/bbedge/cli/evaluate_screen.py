@@ -28,7 +28,6 @@ from bbedge.evaluate.events import (
     LimitReached,
     Looked,
     Noted,
-    PartLooked,
     PilotBegun,
     ReplicateBegun,
     RequestsRepeated,
@@ -146,7 +145,7 @@ def line(event: Event) -> str:
         )
     if isinstance(event, ReplicateBegun) and event.attempt > 1:
         return f"replicate {event.replicate}: attempt {event.attempt}, because no journal continues the one before"
-    if isinstance(event, Looked | PartLooked):
+    if isinstance(event, Looked):
         return _look(event)
     if isinstance(event, Dropped):
         return f"decided, not run again: {_few([shown(model, 30) for model in event.models], 8)}"
@@ -169,13 +168,13 @@ def line(event: Event) -> str:
     return ""
 
 
-def _look(event: Looked | PartLooked) -> str:
+def _look(event: Looked) -> str:
     edges = [f"{shown(a, 30)} > {shown(b, 30)}" for a, b in event.new_edges]
     for view, of_view in event.new_view_edges.items():
         edges += [f"{shown(a, 30)} > {shown(b, 30)} ({shown(view, 30)})" for a, b in of_view]
     place = f"replicate {event.replicate}"
-    if isinstance(event, PartLooked):
-        at = event.checkpoint
+    at = event.checkpoint
+    if at is not None:
         place += (
             f", checkpoint {at.number} of {event.checkpoints} ({100 * at.fraction:.3g} % of blocks, "
             f"{counted(len(event.models), 'model')} running)"
@@ -216,7 +215,7 @@ class Screen:
         self._begun: Begun | None = None
         self._pilot: PilotBegun | None = None
         self._replicate: ReplicateBegun | None = None
-        self._looked: Looked | PartLooked | None = None
+        self._looked: Looked | None = None
         self._waiting: Waiting | None = None
         self._dropped: list[str] = []
         self._done: dict[str, int] = {}
@@ -273,7 +272,7 @@ class Screen:
         elif isinstance(event, Waiting):
             self._waiting, self._failed = event, {}
             self._waited += event.seconds
-        elif isinstance(event, Looked | PartLooked):
+        elif isinstance(event, Looked):
             self._looked = event
         elif isinstance(event, Dropped):
             self._dropped += event.models
@@ -283,7 +282,7 @@ class Screen:
         if text and not isinstance(event, Ended):
             style = "yellow" if isinstance(event, ErrorSeen | StillSilent | LimitReached) else "dim"
             self._console.print(Text(text, style=style), highlight=False)
-            self._error = "" if isinstance(event, Looked | PartLooked) else self._error
+            self._error = "" if isinstance(event, Looked) else self._error
 
     def render(self) -> RenderableType:
         """The current screen."""
@@ -357,7 +356,7 @@ class Screen:
         parts += [f"{_time(here / rate)} left in this replicate", f"at most {_time((here + later) / rate)} in total"]
         return Text(" · ".join(parts), style="dim")
 
-    def _board(self, looked: Looked | PartLooked) -> Table:
+    def _board(self, looked: Looked) -> Table:
         board = self._study.question.seen_in(looked.leaderboard)
         names = display_names(board.design.models, width=30)
         table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
@@ -381,7 +380,7 @@ class Screen:
             )
         return table
 
-    def _open(self, looked: Looked | PartLooked) -> Text:
+    def _open(self, looked: Looked) -> Text:
         answer = looked.answer
         if not answer.open_pairs:
             return Text(answer.text, style="green")

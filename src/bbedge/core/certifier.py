@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bbedge.core.arrays import DAMAGED, Array, load_arrays, to_numpy, write_archive
 from bbedge.core.checkpoint_evidence import plan_of
-from bbedge.core.checkpoints import Checkpoint, PassPlan, pass_plan
+from bbedge.core.checkpoints import Checkpoint, FirstRunPlan, first_run_plan
 from bbedge.core.closure import closure
 from bbedge.core.conclusions import Leaderboard
 from bbedge.core.design import Design
@@ -21,8 +21,8 @@ from bbedge.core.eholm import Procedure, log_thresholds
 from bbedge.core.evidence import Evidence
 from bbedge.core.evidence_set import EvidenceSet
 from bbedge.core.graph import Graph
-from bbedge.core.looks import EarlyRecord, Look, LookCount, PartCount, Recorder
-from bbedge.core.positions import Outcomes, PositionTrend, pass_outcomes, position_trends, strongest
+from bbedge.core.looks import EarlyRecord, Look, LookCount, Recorder
+from bbedge.core.positions import Outcomes, PositionTrend, first_run_outcomes, position_trends, strongest
 from bbedge.core.staggered import Wealth
 from bbedge.errors import DataError
 
@@ -71,52 +71,44 @@ class Certifier:
         """The last look at each view; empty where :attr:`last_look` is ``None``."""
         return self._last
 
-    def update(self, panel: object) -> Look:
-        """Take in the next replicate and look; the look at the headline is returned."""
-        self._evidence.update(panel)
-        plan = pass_plan(self._design)
+    def update(self, panel: object, upto: int | None = None) -> Look:
+        """Take in the next replicate and look; the look at the headline is returned.
+
+        The panel has one row per active model and one column per item. With ``upto``, the number of blocks before the
+        :attr:`next_checkpoint`, it has one column for each of :attr:`next_items`. Once the first run is complete, all
+        its scores are given again without ``upto``; those that differ from what was seen are refused.
+
+        **Needs:** every active model has run the blocks before the checkpoint, in the order of the design and no other.
+        """
+        self._evidence.update(panel, upto)
+        plan = first_run_plan(self._design)
         if plan is not None and self._evidence.replicates == 1:
             scores = to_numpy(self._evidence.space.asarray(panel))
-            self._outcomes = self._evidence.active, pass_outcomes(scores[:, plan.order], plan.counts)
-        return self._look()
+            self._outcomes = self._evidence.active, first_run_outcomes(scores[:, plan.order], plan.counts)
+        return self._look(upto)
 
     @property
     def next_checkpoint(self) -> Checkpoint | None:
         """The checkpoint of the first pass that comes next; ``None`` if there is none before the pass is complete."""
-        plan, passed = pass_plan(self._design), self._evidence.headline.checkpoint
-        if plan is None or self._evidence.replicates or passed == len(plan.checkpoints):
-            return None
-        return plan.checkpoints[passed]
+        plan, passed = first_run_plan(self._design), self._evidence.headline.checkpoint
+        return None if plan is None or self._evidence.replicates else plan.checkpoint_after(passed)
 
     @property
     def next_items(self) -> tuple[str, ...]:
         """The items to run next in the first pass, in their order: up to the next checkpoint, or all that are left.
 
-        They are the columns of :meth:`update_part`. Empty if the design has no checkpoints or the pass is complete.
+        They are the columns of a panel up to the checkpoint. Empty without checkpoints, and once the run is complete.
         """
-        plan = pass_plan(self._design)
+        plan = first_run_plan(self._design)
         if plan is None or self._evidence.replicates:
             return ()
-        passed, upcoming = self._evidence.headline.checkpoint, self.next_checkpoint
-        places = plan.order[len(plan.places(passed)) : None if upcoming is None else upcoming.items]
-        return tuple(self._design.items[place] for place in places)
+        return tuple(self._design.items[place] for place in plan.new_places(self.evidence.checkpoint + 1))
 
-    def update_part(self, scores: object) -> Look:
-        """Take in the first pass up to its next checkpoint and look; the look at the headline is returned.
-
-        ``scores`` has one row per active model and one column for each of :attr:`next_items`. When the pass is
-        complete, all its scores go to :meth:`update`, which refuses scores that differ from what was seen here.
-
-        **Needs:** every active model has run the blocks before the checkpoint, in the order of the design and no other.
-        """
-        self._evidence.update_part(scores)
-        return self._look()
-
-    def _look(self) -> Look:
+    def _look(self, upto: int | None) -> Look:
         self._last = tuple(self._procedure.looks(self._evidence.views))
         for place, (seen, look, view) in enumerate(zip(self._seen, self._last, self._evidence.views, strict=True)):
             stands = self._procedure.first[place] > 0
-            seen.add(look, stands, self._evidence.space.xp, models=len(self._evidence.active))
+            seen.add(look, stands, self._evidence.space.xp, upto=upto, models=len(self._evidence.active))
             seen.tighten(view)
         return self._last[0]
 
@@ -146,14 +138,13 @@ class Certifier:
             arrays[f"evidence{end}"] = np.frombuffer(evidence.to_bytes(), dtype=np.uint8)
             arrays[f"first_certified{end}"] = to_numpy(self._procedure.first[place])
             arrays[f"current{end}"] = to_numpy(seen.current)
-            arrays[f"looks{end}"] = seen.table
+            arrays[f"looks{end}"] = seen.table(self._design)
             if seen.best_bounds is not None:
                 arrays[f"best_bounds{end}"] = to_numpy(seen.best_bounds)
             if seen.best_means is not None:
                 arrays[f"best_means{end}"] = seen.best_means
             if self._design.checkpoints is not None:
-                arrays[f"first_part{end}"] = to_numpy(self._procedure.first_part[place])
-                arrays[f"parts{end}"] = seen.part_table
+                arrays[f"first_checkpoint{end}"] = to_numpy(self._procedure.first_checkpoint[place])
         if self._evidence.seen is not None:
             arrays["seen"] = to_numpy(self._evidence.seen)
         if self._outcomes is not None:
@@ -169,16 +160,15 @@ class Certifier:
         certifier = cls(design)
         evidence = []
         try:
-            for place, part in enumerate(design.parts):
+            for place, of_view in enumerate(design.parts):
                 end = _ending(place)
-                evidence.append(Evidence.from_bytes(part, arrays[f"evidence{end}"].tobytes()))
+                evidence.append(Evidence.from_bytes(of_view, arrays[f"evidence{end}"].tobytes()))
                 certifier._procedure.first[place] = arrays[f"first_certified{end}"]
                 seen = certifier._seen[place]
                 seen.resume(arrays[f"current{end}"], arrays[f"looks{end}"])
                 if design.checkpoints is not None:
-                    certifier._procedure.first_part[place] = arrays[f"first_part{end}"]
-                    seen.parts = [tuple(row) for row in arrays[f"parts{end}"].tolist()]
-                if seen.looks or seen.parts:
+                    certifier._procedure.first_checkpoint[place] = arrays[f"first_checkpoint{end}"]
+                if seen.looks:
                     seen.best_bounds = evidence[-1].space.asarray(arrays[f"best_bounds{end}"])
                     seen.best_means = arrays[f"best_means{end}"] if design.mean_share else None
             if design.checkpoints is not None and evidence[0].replicates:
@@ -186,14 +176,14 @@ class Certifier:
                 certifier._outcomes = tuple(design.models[row] for row in rows), arrays["outcomes"]
         except (IndexError, KeyError) as error:
             raise DataError(DAMAGED) from error
-        headline, part_seen = evidence[0], arrays.get("seen")
+        headline, before = evidence[0], arrays.get("seen")
         if len({(each.replicates, each.checkpoint, each.active) for each in evidence}) > 1:
             raise DataError(DAMAGED)
         if headline.checkpoint:
             expected = len(headline.active), len(plan_of(design).places(headline.checkpoint))
-            if part_seen is None or part_seen.shape != expected:
+            if before is None or before.shape != expected:
                 raise DataError(DAMAGED)
-        certifier._evidence = EvidenceSet.of(evidence, seen=part_seen if headline.checkpoint else None)
+        certifier._evidence = EvidenceSet.of(evidence, seen=before if headline.checkpoint else None)
         return certifier
 
     def leaderboard(self) -> Leaderboard:
@@ -250,31 +240,28 @@ class Certifier:
             graph=self.graph(place),
             current_edges=to_numpy(seen.current).copy(),
             first_certified=to_numpy(self._procedure.first[place]).copy(),
-            looks=tuple(seen.looks),
+            looks=tuple(look for look in seen.looks if look.upto is None),
             history=None if seen.recorder is None else seen.recorder.history(),
             early=self._early(place),
         )
 
     def _early(self, place: int) -> EarlyRecord | None:
-        plan = pass_plan(self._design)
+        plan = first_run_plan(self._design)
         if plan is None:
             return None
         return EarlyRecord(
             checkpoints=plan.checkpoints,
             is_complete=self._evidence.replicates > 0,
-            looks=tuple(
-                PartCount(checkpoint=plan.checkpoints[number - 1], models=models, edges=edges, resolved_pairs=pairs)
-                for number, models, edges, pairs in self._seen[place].parts
-            ),
-            first_certified=to_numpy(self._procedure.first_part[place]).copy(),
+            looks=tuple(look for look in self._seen[place].looks if look.upto is not None),
+            first_certified=to_numpy(self._procedure.first_checkpoint[place]).copy(),
             position=self._position(plan) if place == 0 else None,
         )
 
-    def _position(self, plan: PassPlan) -> PositionTrend | None:
+    def _position(self, plan: FirstRunPlan) -> PositionTrend | None:
         """The strongest relation of scores to the place in the pass, of the models that ran all of it so far."""
         models, outcomes = self._outcomes or ((), None)
         if outcomes is None and self._evidence.seen is not None:
-            models, outcomes = self._evidence.active, pass_outcomes(to_numpy(self._evidence.seen), plan.counts)
+            models, outcomes = self._evidence.active, first_run_outcomes(to_numpy(self._evidence.seen), plan.counts)
         if outcomes is None or self._design.checkpoints is None:
             return None
         return strongest(position_trends(outcomes, models, seed=self._design.checkpoints.order_seed))
@@ -287,7 +274,6 @@ class _Seen:
         self.current: Array = np.zeros((n_models, n_models), dtype=np.bool_)  # the edges of the last look
         self.reach: Array | None = None  # the closure of everything certified so far
         self.looks: list[LookCount] = []
-        self.parts: list[tuple[int, ...]] = []  # checkpoint, models, edges, resolved pairs
         self.recorder: Recorder | None = Recorder()
         self.best_bounds: Array | None = None  # the largest lower bound of every difference at any look
         self.best_means: Matrix | None = None  # the tightest bounds of every mean at any look
@@ -305,33 +291,30 @@ class _Seen:
             means = np.stack([lower, upper], axis=1)
         self.best_means = means
 
-    def add(self, look: Look, stands: Array, xp: Any, *, models: int) -> None:  # noqa: ANN401 - no common type
+    def add(self, look: Look, stands: Array, xp: Any, *, upto: int | None, models: int) -> None:  # noqa: ANN401
         """Remember a look, after which these edges stand."""
         self.current, self.reach = look.edges_there, closure(stands)
         n_edges = int(xp.count_nonzero(stands))
         resolved = int(xp.count_nonzero(self.reach & ~xp.matrix_transpose(self.reach)))
-        if look.checkpoint:
-            self.parts.append((look.checkpoint, models, n_edges, resolved))
-            return
-        self.looks.append(LookCount(replicate=look.replicate, edges=n_edges, resolved_pairs=resolved))
-        if self.recorder is not None:
+        models = 0 if upto is None else models
+        count = LookCount(replicate=look.replicate, edges=n_edges, resolved_pairs=resolved, upto=upto, models=models)
+        self.looks.append(count)
+        if upto is None and self.recorder is not None:
             self.recorder.record(look)
 
-    @property
-    def table(self) -> NDArray[np.int64]:
-        """The counts of the looks, a row for each."""
-        return np.array([(look.replicate, look.edges, look.resolved_pairs) for look in self.looks]).reshape(-1, 3)
-
-    @property
-    def part_table(self) -> NDArray[np.int64]:
-        """The counts of the looks inside the first pass, a row for each."""
-        return np.array(self.parts, dtype=np.int64).reshape(-1, 4)
+    def table(self, design: Design) -> NDArray[np.int64]:
+        """The counts of the looks, a row for each; without checkpoints, of looks after complete replicates alone."""
+        rows = [(each.replicate, each.edges, each.resolved_pairs, each.upto or 0, each.models) for each in self.looks]
+        return np.array(rows).reshape(-1, 5)[:, : 3 if design.checkpoints is None else 5]
 
     def resume(self, current: NDArray[np.bool_], table: NDArray[np.int64]) -> None:
         """Take over what was saved."""
         self.current = current
-        self.looks = [LookCount(replicate=int(r), edges=int(n), resolved_pairs=int(p)) for r, n, p in table]
-        if self.looks:
+        for replicate, edges, pairs, *inside in table.tolist():
+            upto, models = inside or (0, 0)
+            count = LookCount(replicate=replicate, edges=edges, resolved_pairs=pairs, upto=upto or None, models=models)
+            self.looks.append(count)
+        if any(look.upto is None for look in self.looks):
             self.recorder = None  # the state has no evidence of earlier looks, and half a history misleads
 
 

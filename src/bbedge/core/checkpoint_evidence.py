@@ -1,4 +1,4 @@
-r"""Evidence of a part of the first pass: what the first n blocks of a random order say.
+r"""Evidence at a checkpoint of the first run: what the first n blocks of a random order say.
 
 At a checkpoint with ``n`` of ``M`` blocks complete, the evidence of a direction is
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from bbedge.core.arrays import UNIT, Array, Space, to_numpy
 from bbedge.core.bounds import AtDifference, log_e_above, lower_bounds
-from bbedge.core.checkpoints import Checkpoint, PassPlan, pass_plan
+from bbedge.core.checkpoints import Checkpoint, FirstRunPlan, first_run_plan
 from bbedge.core.design import BETTING_LIMIT, Design
 from bbedge.core.mixture import Bets, Mixture
 from bbedge.core.panels import BlockLayout, model_means
@@ -37,7 +37,7 @@ FORFEITED = -600.0
 _LOST = 32  # roundings, at most, of a sum of two exponentials and of the logarithms of their weights
 
 
-def part_stakes(design: Design, checkpoint: Checkpoint) -> Stakes:
+def checkpoint_stakes(design: Design, checkpoint: Checkpoint) -> Stakes:
     """Twelve stakes for the single look at a checkpoint.
 
     They know how many blocks are complete and not which: a stake that depended on the blocks that were drawn would
@@ -46,7 +46,7 @@ def part_stakes(design: Design, checkpoint: Checkpoint) -> Stakes:
     return design.rule_stakes(replicates=1, level=checkpoint.weight, blocks=checkpoint.fraction)
 
 
-def part_kind(design: Design) -> EvidenceKind:
+def checkpoint_kind(design: Design) -> EvidenceKind:
     """Exact bets, or the sharp lower bound of them: Hoeffding's factor is not below a bet, and is not valid here."""
     if design.evidence in ("betting", "sharp"):
         return design.evidence
@@ -54,16 +54,16 @@ def part_kind(design: Design) -> EvidenceKind:
     return "betting" if design.n_directions * blocks * 12 <= BETTING_LIMIT else "sharp"
 
 
-def part_layout(design: Design, whole: BlockLayout, places: Sequence[int]) -> BlockLayout | None:
+def checkpoint_layout(design: Design, whole: BlockLayout, places: Sequence[int]) -> BlockLayout | None:
     """The blocks of some items, weighed as in the whole pass; ``None`` if the view gives them no weight."""
     weights = None if design.weights is None else [design.weights[i] for i in places]
     if weights is not None and not any(weights):
         return None
     labels = [design.blocks[i] for i in places]
-    part = BlockLayout.of(labels, weights)
+    layout = BlockLayout.of(labels, weights)
     relative_of = dict(zip(_labels(design.blocks, design.weights), whole.relative_weights, strict=True))
     relative = np.array([relative_of[label] for label in _labels(labels, weights)])
-    return replace(part, relative_weights=relative, weight_ratio=math.fsum(relative))
+    return replace(layout, relative_weights=relative, weight_ratio=math.fsum(relative))
 
 
 def _labels(blocks: Sequence[str], weights: Sequence[float] | None) -> list[str]:
@@ -72,15 +72,15 @@ def _labels(blocks: Sequence[str], weights: Sequence[float] | None) -> list[str]
     return list(dict.fromkeys(label for label, weight in pairs if weight > 0.0))
 
 
-def plan_of(design: Design) -> PassPlan:
+def plan_of(design: Design) -> FirstRunPlan:
     """How the first pass of a design with checkpoints is run."""
-    plan = pass_plan(design)
+    plan = first_run_plan(design)
     if plan is None:
         raise ValueError("this design has no checkpoints")
     return plan
 
 
-def early_groups(design: Design, plan: PassPlan) -> tuple[EntryGroup, ...]:
+def early_groups(design: Design, plan: FirstRunPlan) -> tuple[EntryGroup, ...]:
     """The stakes by when they enter e-Holm, with what checkpoints weigh in the group that enters at the start."""
     groups = design.entry_groups
     early = math.fsum(each.weight for each in plan.checkpoints)
@@ -90,7 +90,7 @@ def early_groups(design: Design, plan: PassPlan) -> tuple[EntryGroup, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class CheckpointBets:
     """What is read at a checkpoint of a view."""
 
     checkpoint: Checkpoint
@@ -98,19 +98,19 @@ class Part:
     """``None`` if no block before the checkpoint has a weight in the view: the evidence of nothing is 1."""
 
     @classmethod
-    def of(cls, design: Design, whole: BlockLayout, plan: PassPlan, number: int) -> Part:
+    def of(cls, design: Design, whole: BlockLayout, plan: FirstRunPlan, number: int) -> CheckpointBets:
         """A checkpoint of a view with this layout, by its number."""
         checkpoint = plan.checkpoints[number - 1]
-        layout = part_layout(design, whole, plan.places(number).tolist())
+        layout = checkpoint_layout(design, whole, plan.places(number).tolist())
         if layout is None:
             return cls(checkpoint=checkpoint, bets=None)
-        stakes = part_stakes(design, checkpoint)
+        stakes = checkpoint_stakes(design, checkpoint)
         return cls(
             checkpoint=checkpoint,
             bets=Bets(
                 layout=layout,
                 stakes=stakes,
-                kind=part_kind(design),
+                kind=checkpoint_kind(design),
                 groups=entry_groups(stakes, None),
                 is_predicted=False,
             ),
@@ -145,10 +145,10 @@ class EarlyEvidence:
     def __init__(self, design: Design, space: Space, layout: BlockLayout, *, batch: tuple[int, ...] = ()) -> None:
         self._design = design
         self._layout = layout
-        self._parts: dict[int, Part] = {}
+        self._bets: dict[int, CheckpointBets] = {}
         self._space = space
         self._batch = batch
-        self.plan: PassPlan = plan_of(design)
+        self.plan: FirstRunPlan = plan_of(design)
         """How the first pass is run."""
         self.groups: tuple[EntryGroup, ...] = early_groups(design, self.plan)
         """The stakes by when they enter e-Holm; what the checkpoints weigh is in the first group."""
@@ -167,24 +167,24 @@ class EarlyEvidence:
 
         Every model has one row, or two: with missing scores as 0, and then with missing scores as 1.
         """
-        part = self._part(self.passed + 1)
+        at = self._bets_at(self.passed + 1)
         is_split = scores.shape[-2] > active.size
         self._pairs = (Pairs.of_sides if is_split else Pairs.all)(active.size, self._batch)
-        log_e, self._block_means = part.log_e(self._design, self._space, scores, self._pairs)
-        value = log_e + math.log(part.checkpoint.weight)
+        log_e, self._block_means = at.log_e(self._design, self._space, scores, self._pairs)
+        value = log_e + math.log(at.checkpoint.weight)
         self._log_s = self._rounded(value if self._log_s is None else self._space.xp.logaddexp(self._log_s, value))
-        self._note_means(part, scores, active)
+        self._note_means(at, scores, active)
         self.passed += 1
 
-    def _part(self, number: int) -> Part:
-        if number not in self._parts:
-            self._parts[number] = Part.of(self._design, self._layout, self.plan, number)
-        return self._parts[number]
+    def _bets_at(self, number: int) -> CheckpointBets:
+        if number not in self._bets:
+            self._bets[number] = CheckpointBets.of(self._design, self._layout, self.plan, number)
+        return self._bets[number]
 
-    def _note_means(self, part: Part, scores: Array, active: Rows) -> None:
-        if part.bets is None:
+    def _note_means(self, at: CheckpointBets, scores: Array, active: Rows) -> None:
+        if at.bets is None:
             return
-        of_rows = to_numpy(model_means(scores, self._space, part.bets.layout.overall))
+        of_rows = to_numpy(model_means(scores, self._space, at.bets.layout.overall))
         low, high = of_rows[..., : active.size], of_rows[..., -active.size :]
         missing = high - low
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -225,10 +225,10 @@ class EarlyEvidence:
         With that of complete passes, unless the first one is not complete.
         """
         xp, at = self._space.xp, self._space.zeros(*self.log_s.shape) + difference
-        of_parts = dict(self._above(0))
+        evidence_at = dict(self._above(0))
         total = xp.full_like(at, -xp.inf)
         for checkpoint in self.plan.checkpoints[: self.passed]:
-            value = of_parts[checkpoint](at) if checkpoint in of_parts else at * 0.0
+            value = evidence_at[checkpoint](at) if checkpoint in evidence_at else at * 0.0
             total = self._rounded(xp.logaddexp(total, value + math.log(checkpoint.weight)))
         if complete is None:
             return total
@@ -237,7 +237,7 @@ class EarlyEvidence:
     def _above(self, since: int) -> Iterator[tuple[Checkpoint, AtDifference]]:
         """The evidence above other differences, of the checkpoints after so many that have any."""
         for checkpoint in self.plan.checkpoints[since : self.passed]:
-            bets = self._part(checkpoint.number).bets
+            bets = self._bets_at(checkpoint.number).bets
             if bets is not None and self._block_means is not None:
                 # The blocks of a checkpoint are the first of those of a later one.
                 means = self._block_means[..., : bets.layout.count]

@@ -167,7 +167,7 @@ class Checkpoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PassPlan:
+class FirstRunPlan:
     """How the first pass of a design is run: the order of its items, and its checkpoints."""
 
     order: NDArray[np.intp]
@@ -180,22 +180,30 @@ class PassPlan:
     """The weight of complete passes."""
 
     def places(self, number: int) -> NDArray[np.intp]:
-        """The places of all items before a checkpoint, in the order in which they are run; none before the first."""
-        return self.order[: self.checkpoints[number - 1].items] if number else self.order[:0]
+        """The places of all items before a checkpoint, in the order in which they are run; none before the first.
+
+        The end of the run counts as one more checkpoint.
+        """
+        ends = [0, *(each.items for each in self.checkpoints), len(self.order)]
+        return self.order[: ends[number]]
 
     def new_places(self, number: int) -> NDArray[np.intp]:
         """Those of the items between the checkpoint before and this one."""
         return self.places(number)[len(self.places(number - 1)) :]
 
+    def checkpoint_after(self, passed: int) -> Checkpoint | None:
+        """The checkpoint that comes after so many; ``None`` after the last one."""
+        return self.checkpoints[passed] if passed < len(self.checkpoints) else None
 
-def pass_plan(design: Design) -> PassPlan | None:
+
+def first_run_plan(design: Design) -> FirstRunPlan | None:
     """How the first pass of a design is run; ``None`` if it has no checkpoints."""
     if design.checkpoints is None:
         return None
-    return planned_pass(design.items, design.blocks, design.checkpoints)
+    return planned_first_run(design.items, design.blocks, design.checkpoints)
 
 
-def planned_pass(items: tuple[str, ...], blocks: tuple[str, ...], given: Checkpoints) -> PassPlan:
+def planned_first_run(items: tuple[str, ...], blocks: tuple[str, ...], given: Checkpoints) -> FirstRunPlan:
     """How the first pass over these items and their blocks is run."""
     order, counts = item_order(items, blocks, given.order_seed)
     n_blocks = len(counts) - 1
@@ -203,7 +211,7 @@ def planned_pass(items: tuple[str, ...], blocks: tuple[str, ...], given: Checkpo
         Checkpoint(number=number, blocks=count, of_blocks=n_blocks, items=int(counts[count]), weight=weight)
         for number, (count, weight) in enumerate(given.planned(n_blocks).items(), 1)
     )
-    return PassPlan(order=order, counts=counts, checkpoints=checkpoints, complete=given.complete)
+    return FirstRunPlan(order=order, counts=counts, checkpoints=checkpoints, complete=given.complete)
 
 
 def check_checkpoints(design: Design) -> None:

@@ -143,7 +143,7 @@ class Procedure:
             np.zeros((*batch, n_models, n_models), dtype=np.int64) for _ in (design, *design.views)
         ]
         """For each view, the headline first, the look at which each direction was first certified; 0 if none did."""
-        self.first_part: list[Array] = [each.copy() for each in self.first]
+        self.first_checkpoint: list[Array] = [each.copy() for each in self.first]
         """Likewise the checkpoint of the first pass; 0 if that look was after a complete pass."""
 
     def look(self, evidence: Evidence) -> Look:
@@ -161,9 +161,9 @@ class Procedure:
             for now, each in zip(new, first, strict=True)
         ]
         if checkpoint:
-            self.first_part = [
+            self.first_checkpoint = [
                 space.xp.where(now, checkpoint, space.xp.asarray(each, device=space.device))
-                for now, each in zip(new, self.first_part, strict=True)
+                for now, each in zip(new, self.first_checkpoint, strict=True)
             ]
         stands = [each > 0 for each in self.first]
         log_w = None if found.log_w is None else cache(partial(found.log_w, tuple(stands)))

@@ -185,7 +185,7 @@ class Evidence:
             of_models = model_means(scores, space, self.layout.overall)
         if self._early is not None and not self.replicates:  # checkpoints that were not looked at
             for checkpoint in self._early.plan.checkpoints[self._early.passed :]:
-                self.take_in_part(space.take(scores, self._early.plan.places(checkpoint.number), axis=-1))
+                self.reach_checkpoint(space.take(scores, self._early.plan.places(checkpoint.number), axis=-1))
         means = self.layout.means(scores, space)
 
         def of_blocks(places: Places, out: Array | None) -> Array:
@@ -204,8 +204,8 @@ class Evidence:
             if group.after == self.replicates:
                 self._entries[place] = self.log_groups("upper")[place, ...]
 
-    def take_in_part(self, scores: Array) -> None:
-        """Pass the next checkpoint: checked scores of all items before it in the run order; rows as in a panel."""
+    def reach_checkpoint(self, scores: Array) -> None:
+        """Count the next checkpoint: checked scores of all items before it in the run order; rows as in a panel."""
         if self._early is not None:
             self._early.add(scores, self._active)
 

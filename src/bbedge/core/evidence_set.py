@@ -8,13 +8,13 @@ import numpy as np
 
 from bbedge.core.arrays import Array, Space, to_numpy
 from bbedge.core.checkpoint_evidence import plan_of
-from bbedge.core.checkpoints import pass_plan
+from bbedge.core.checkpoints import Checkpoint, first_run_plan
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
 from bbedge.core.gram import PenaltyBySize
 from bbedge.core.panels import both_sides
 from bbedge.errors import DataError, DesignError
-from bbedge.text import quoted
+from bbedge.text import counted, quoted
 
 
 class EvidenceSet:
@@ -66,11 +66,16 @@ class EvidenceSet:
         """The models that have not been stopped: the rows of the next panel."""
         return self.headline.active
 
-    def update(self, panel: object) -> None:
+    def update(self, panel: object, upto: int | None = None) -> None:
         """Take in the next replicate: see :meth:`bbedge.core.evidence.Evidence.update`.
 
-        The first one must have the scores that were seen at its checkpoints.
+        The first one must have the scores that were seen at its checkpoints. With ``upto``, the blocks before its next
+        checkpoint, the panel is what came since the checkpoint before: one column for each new item in the run order
+        (:meth:`~bbedge.core.checkpoints.FirstRunPlan.new_places`).
         """
+        if upto is not None:
+            self._reach_checkpoint(panel, upto)
+            return
         headline, *others = self.views
         scores, of_models = headline.check(panel)
         if self.seen is not None:
@@ -91,23 +96,33 @@ class EvidenceSet:
         headline.take_in(scores, None if headline.is_split else of_models)
         self.seen = None
 
-    def update_part(self, scores: object) -> None:
-        """Take in the first pass up to its next checkpoint: one row per active model, one column per new item.
-
-        The columns are the items that come after the checkpoint before, in the run order
-        (:meth:`~bbedge.core.checkpoints.PassPlan.new_places`). A score may be missing (NaN) if the design says how that
-        counts.
-        """
-        headline = self.headline
-        number = next_checkpoint(headline.design, headline)
-        new, _ = headline.check(scores, plan_of(headline.design).new_places(number))
+    def _reach_checkpoint(self, panel: object, upto: int) -> None:
+        headline, upcoming = self.headline, self._next_checkpoint()
+        if upto != upcoming.blocks:
+            raise DataError(
+                f"a look after {counted(upto, 'block')} is not planned here; the next checkpoint is after "
+                f"{upcoming.blocks:,}"
+            )
+        new, _ = headline.check(panel, plan_of(headline.design).new_places(upcoming.number))
         space, xp = headline.space, headline.space.xp
         seen = new if self.seen is None else xp.concat([self.seen, new], axis=-1)
         rows = both_sides(seen, space) if bool(xp.any(xp.isnan(seen))) else seen
         for view in self.views:
             view.place(space)
-            view.take_in_part(rows)
+            view.reach_checkpoint(rows)
         self.seen = seen
+
+    def _next_checkpoint(self) -> Checkpoint:
+        """The checkpoint that comes next, or an error that says why there is none."""
+        plan = first_run_plan(self.headline.design)
+        if plan is None:
+            raise DesignError("this design has no checkpoints; add complete passes")
+        if self.replicates:
+            raise DataError("the first pass is complete, and later ones have no checkpoints; add complete passes")
+        upcoming = plan.checkpoint_after(self.headline.checkpoint)
+        if upcoming is None:
+            raise DataError("every checkpoint of the first pass has passed; add the complete pass")
+        return upcoming
 
     def _check_seen(self, scores: Array, seen: Array) -> None:
         """Refuse a complete pass that differs from what was seen of it: one of the two is not what was run."""
@@ -132,18 +147,6 @@ class EvidenceSet:
         if self.seen is not None:
             rows = np.flatnonzero([model not in models for model in active])
             self.seen = self.space.take(self.seen, rows, axis=-2)
-
-
-def next_checkpoint(design: Design, evidence: Evidence) -> int:
-    """The number of the checkpoint that comes next, or an error that says why there is none."""
-    plan = pass_plan(design)
-    if plan is None:
-        raise DesignError("this design has no checkpoints; add complete passes")
-    if evidence.replicates:
-        raise DataError("the first pass is complete, and later ones have no checkpoints; add complete passes")
-    if evidence.checkpoint == len(plan.checkpoints):
-        raise DataError("every checkpoint of the first pass has passed; add the complete pass")
-    return evidence.checkpoint + 1
 
 
 def _link(headline: Evidence, others: Sequence[Evidence]) -> None:

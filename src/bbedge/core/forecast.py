@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import logsumexp, ndtr
 
-from bbedge.core.checkpoint_evidence import part_kind, part_stakes
-from bbedge.core.checkpoints import Checkpoint, pass_plan
+from bbedge.core.checkpoint_evidence import checkpoint_kind, checkpoint_stakes
+from bbedge.core.checkpoints import Checkpoint, first_run_plan
 from bbedge.core.design import Design
 from bbedge.core.penalties import bernstein_psi, sharp_tail
 from bbedge.core.stakes import CENTRED_MAX, Stakes, given_stakes
@@ -147,7 +147,7 @@ class Forecast:
 
         ``None`` if it is certified at none, or if the design has no checkpoints.
         """
-        plan = pass_plan(self.design)
+        plan = first_run_plan(self.design)
         if plan is None or gap <= self.design.tau:
             return None
         return next((each for each in plan.checkpoints if self.part_power(gap, each) >= power), None)
@@ -159,9 +159,9 @@ class Forecast:
         no prediction.
         """
         design, share = self.design, checkpoint.fraction
-        stakes = part_stakes(design, checkpoint)
+        stakes = checkpoint_stakes(design, checkpoint)
         given = given_stakes(stakes.values, stakes.weights)
-        part = replace(self, design=replace(design, stakes=given, evidence=part_kind(design), holm="direct"))
+        part = replace(self, design=replace(design, stakes=given, evidence=checkpoint_kind(design), holm="direct"))
         offset = (gap - design.tau) / 2.0
         square = self.outlook.noise + self.outlook.unevenness + offset**2
         relative, counts = np.unique(design.layout.relative_weights, return_counts=True)

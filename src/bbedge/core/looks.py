@@ -85,11 +85,15 @@ class LookCount:
     """What stood after a look: everything certified at this look or an earlier one."""
 
     replicate: int
-    """The replicate after which the look was taken."""
+    """The replicate after which the look was taken, or the first, inside of which it was."""
     edges: int
     """Edges certified so far."""
     resolved_pairs: int
     """Pairs decided by these edges and the paths they form."""
+    upto: int | None = None
+    """The blocks before the checkpoint at which it was taken; ``None`` after a complete replicate."""
+    models: int = 0
+    """Models that were running at a checkpoint: those with scores up to it that had not been stopped before it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -141,20 +145,6 @@ class Recorder:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartCount:
-    """One line of the history of looks inside the first pass."""
-
-    checkpoint: Checkpoint
-    """The checkpoint at which the look was taken."""
-    models: int
-    """Models that were running: those with scores up to this checkpoint that had not been stopped before it."""
-    edges: int
-    """Edges certified so far."""
-    resolved_pairs: int
-    """Pairs decided by these edges and the paths they form."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EarlyRecord:
     """What happened inside the first pass of a design with checkpoints."""
@@ -163,8 +153,8 @@ class EarlyRecord:
     """All checkpoints of the design, in their order."""
     is_complete: bool
     """Whether the first pass is complete."""
-    looks: tuple[PartCount, ...]
-    """The looks that were taken at checkpoints. A complete pass may come without any."""
+    looks: tuple[LookCount, ...]
+    """The looks that were taken at the first of these checkpoints. A complete run may come without any."""
     first_certified: NDArray[np.int64]
     """The number of the checkpoint at which each direction was first certified, row against column; 0 if at none."""
 
@@ -174,7 +164,7 @@ class EarlyRecord:
     @property
     def last(self) -> Checkpoint | None:
         """The checkpoint that the first pass has come to; ``None`` before the first, and once the pass is complete."""
-        return None if self.is_complete or not self.looks else self.looks[-1].checkpoint
+        return None if self.is_complete or not self.looks else self.checkpoints[len(self.looks) - 1]
 
     @property
     def progress(self) -> float:
@@ -183,7 +173,7 @@ class EarlyRecord:
             return 1.0
         return 0.0 if self.last is None else self.last.fraction
 
-    def part_of(self, better: int, worse: int) -> Checkpoint | None:
+    def checkpoint_of(self, better: int, worse: int) -> Checkpoint | None:
         """The checkpoint at which a direction was first certified; ``None`` if at none."""
         number = int(self.first_certified[better, worse])
         return self.checkpoints[number - 1] if number else None

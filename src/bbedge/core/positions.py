@@ -63,7 +63,7 @@ class PositionTrend:
         )
 
 
-def pass_outcomes(scores: NDArray[np.float64], counts: Sequence[int] | NDArray[np.intp]) -> Outcomes:
+def first_run_outcomes(scores: NDArray[np.float64], counts: Sequence[int] | NDArray[np.intp]) -> Outcomes:
     """The outcomes of a pass: models x items in the run order; ``counts`` says how many items the first n blocks have.
 
     An outcome is the mean over a block, or over as many neighbouring blocks as it takes to have about a hundred places.

@@ -22,7 +22,7 @@ from bbedge.core.design import Design
 from bbedge.core.eholm import e_holm
 from bbedge.core.evidence import Evidence
 from bbedge.core.panels import BlockLayout
-from bbedge.core.positions import PositionTrend, pass_outcomes, position_trends
+from bbedge.core.positions import PositionTrend, first_run_outcomes, position_trends
 from bbedge.core.scores import Scores
 from bbedge.diagnostics.repetition import CloseRuns, RepeatedScores, close_runs, repeated_scores
 from bbedge.records.values import Method
@@ -158,7 +158,7 @@ def diagnose(
 def positions(scores: Scores, order_seed: int) -> tuple[PositionTrend, ...]:
     """How the scores of the first replicate change with the place of their block in the run order of a seed."""
     order, counts = item_order(scores.items, scores.blocks, order_seed)
-    outcomes = pass_outcomes(scores.values[0][:, order], counts)
+    outcomes = first_run_outcomes(scores.values[0][:, order], counts)
     return position_trends(outcomes, scores.models, seed=order_seed)
 
 

@@ -10,7 +10,7 @@ from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import over, rank
 from bbedge.display.alarm import alarm
 from bbedge.display.ranking import ModelRow, TableColumn, columns, rows
-from bbedge.display.scope import has_evidence, is_inside_pass, items, missing, promise, runs, titled, view_lines
+from bbedge.display.scope import has_evidence, is_inside_first_run, items, missing, promise, runs, titled, view_lines
 from bbedge.display.verdict import verdict
 from bbedge.errors import DomainError
 from bbedge.text import counted, quoted, shown
@@ -48,7 +48,7 @@ def leaderboard_html(certificate: Certificate) -> str:
 
 
 def _when(certificate: Certificate) -> str:
-    if is_inside_pass(certificate):
+    if is_inside_first_run(certificate):
         return f"({runs(certificate)})"
     return f"after {runs(certificate)}"
 

@@ -46,7 +46,9 @@ def sentence(report: GateReport) -> str:
     """The answer in one sentence, for instance what failed, or what holds at which risk."""
     blocks = [each for each in report.results if each.claim.tier == "block"]
     failed = [each for each in blocks if each.verdict == "FAIL"]
-    runs = counted(report.replicates, "run") if report.part is None else f"{percent(report.part)} of the first run"
+    runs = (
+        counted(report.replicates, "run") if report.fraction is None else f"{percent(report.fraction)} of the first run"
+    )
     risk = f"at most {100 * report.policy.alpha:g} % risk"
     head = _HEADS[report.release]
     if report.contradictions:
@@ -70,7 +72,7 @@ def since(result: ClaimResult) -> str:
     """The run after which a claim was decided, and the part of it if that was inside the first one."""
     if result.since is None:
         return ""
-    return str(result.since) if result.since_part is None else f"{result.since} ({percent(result.since_part)})"
+    return str(result.since) if result.since_fraction is None else f"{result.since} ({percent(result.since_fraction)})"
 
 
 def percent(part: float) -> str:
@@ -325,7 +327,7 @@ def render_history(ledger: GateHistory) -> RenderableType:
 
 def _runs(report: GateReport) -> str:
     """The number of runs, or the part of the first one that there is."""
-    return str(report.replicates) if report.part is None else percent(report.part)
+    return str(report.replicates) if report.fraction is None else percent(report.fraction)
 
 
 def _counts(report: GateReport) -> str:

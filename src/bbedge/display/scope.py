@@ -36,7 +36,7 @@ class ViewLine:
     """Whether that model is certified as the best."""
 
 
-def is_inside_pass(certificate: Certificate) -> bool:
+def is_inside_first_run(certificate: Certificate) -> bool:
     """Whether a part of the first run is in the evidence, and the run is not complete."""
     first = certificate.content.first_pass
     return bool(first and first.checkpoint and not first.complete)
@@ -44,12 +44,12 @@ def is_inside_pass(certificate: Certificate) -> bool:
 
 def has_evidence(certificate: Certificate) -> bool:
     """Whether there is anything to conclude from: a complete run, or a part of the first."""
-    return bool(certificate.replicates) or is_inside_pass(certificate)
+    return bool(certificate.replicates) or is_inside_first_run(certificate)
 
 
 def runs(certificate: Certificate) -> str:
     """How many runs are in the evidence, or how far the first one has come."""
-    if not is_inside_pass(certificate):
+    if not is_inside_first_run(certificate):
         return counted(certificate.replicates, "run")
     return f"first run: {progress(certificate)}"
 

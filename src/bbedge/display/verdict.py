@@ -11,7 +11,7 @@ from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import comparable, has_partial, over
 from bbedge.display.alarm import alarm
 from bbedge.display.ranking import between, observed
-from bbedge.display.scope import has_evidence, is_inside_pass, progress, risk
+from bbedge.display.scope import has_evidence, is_inside_first_run, progress, risk
 from bbedge.records.certificate import Prospect
 from bbedge.text import counted
 
@@ -51,7 +51,7 @@ def verdict(certificate: Certificate) -> Verdict:
         return Verdict(answer=wrong.answer, contenders=wrong.meaning, risk="")
     if not has_evidence(certificate):
         return Verdict(answer="Nothing is certified yet: there is no complete run.", contenders="", risk="")
-    if is_inside_pass(certificate) and not certificate.ranks.n_resolved:
+    if is_inside_first_run(certificate) and not certificate.ranks.n_resolved:
         return Verdict(answer="Nothing is certified yet.", contenders=_so_far(certificate), risk="")
     if certificate.pilot_replicates is not None:
         pilot = f"A pilot of {counted(certificate.pilot_replicates, 'run')}, not part of the evidence, chose them."
@@ -67,7 +67,7 @@ def verdict(certificate: Certificate) -> Verdict:
 
 def _so_far(certificate: Certificate) -> str:
     """How far the first run has come, while it is not complete."""
-    return f"The first run is not complete: {progress(certificate)}." if is_inside_pass(certificate) else ""
+    return f"The first run is not complete: {progress(certificate)}." if is_inside_first_run(certificate) else ""
 
 
 def in_words(number: int) -> str:
@@ -87,7 +87,7 @@ def _leader(certificate: Certificate) -> str:
         every = "both" if others == 2 else f"all {in_words(others)}"
         return f"{leader} is best: it beats {every} other models{above}."
     # Without means that can be compared, models that could be best are in no order.
-    ordered = not is_inside_pass(certificate) and not has_partial(certificate, _possible_best(certificate))
+    ordered = not is_inside_first_run(certificate) and not has_partial(certificate, _possible_best(certificate))
     if beats and not ordered:
         return f"{leader} beats {beats:,} of {counted(others, 'other model')}{above}."
     if beats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
@@ -14,7 +14,6 @@ from bbedge.evaluate.engine import RequestWaits, StillSilent
 from bbedge.evaluate.failures import Problem, ProblemCount
 from bbedge.evaluate.question import Answer
 from bbedge.evaluate.usage import PassSaving, Reached, Spent
-from bbedge.records.events import NewEdge
 from bbedge.records.journal import Usage
 
 Reason = Literal["answered", "budget", "asked", "limit", "nothing-left", "contradiction"]
@@ -169,47 +168,32 @@ class _Look:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _LookAtRun(_Look):
-    """A look after a replicate or a part of one."""
+class Looked(_Look):
+    """A replicate is on the board, or the first one up to a checkpoint, and the evidence was read."""
 
     replicate: int
     """The replicate, pilots counted."""
     added: Added
     """What it has changed on the board."""
+    spent: Spent | None = None
+    """What was used so far; ``None`` at a checkpoint."""
+    checkpoint: Checkpoint | None = None
+    """The checkpoint that the first run has come to; ``None`` after a complete replicate."""
+    checkpoints: int = 0
+    """Checkpoints of the first run."""
+    models: tuple[str, ...] = ()
+    """The models that were run."""
 
     @property
     def new_edges(self) -> tuple[tuple[str, str], ...]:
         """Directions of the headline that are certified for the first time."""
-        return _named(self.added.edges)
+        return tuple((edge.winner, edge.loser) for edge in self.added.edges)
 
     @property
     def new_view_edges(self) -> dict[str, tuple[tuple[str, str], ...]]:
         """The same of every other view that has any."""
-        return {name: _named(edges) for name, edges in self.added.views.items()}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Looked(_LookAtRun):
-    """A replicate is on the board and the evidence was read."""
-
-    spent: Spent
-    """What was used so far."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartLooked(_LookAtRun):
-    """The first pass has come to a checkpoint: this part of it is on the board, and the evidence was read."""
-
-    checkpoint: Checkpoint
-    checkpoints: int
-    """Checkpoints of the pass."""
-    models: tuple[str, ...]
-    """The models that were run up to it."""
-
-    @property
-    def certified_pairs(self) -> int:
-        """Pairs of the headline that are certified so far."""
-        return self.leaderboard.graph.n_resolved
+        views = self.added.views.items()
+        return {name: tuple((edge.winner, edge.loser) for edge in edges) for name, edges in views}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,7 +247,6 @@ Event = (
     | SampleMissing
     | Waiting
     | Looked
-    | PartLooked
     | Dropped
     | Noted
     | Ended
@@ -275,7 +258,7 @@ def plain(event: Event) -> dict[str, Any]:
     """The event as plain values, for JSON lines."""
     name = "".join(f"-{c.lower()}" if c.isupper() else c for c in type(event).__name__).strip("-")
     match event:
-        case Looked() | PartLooked() | Ended():
+        case Looked() | Ended():
             values = _look(event)
         case SampleDone() | CheckEnded():
             values = {field.name: getattr(event, field.name) for field in fields(event) if field.name != "usage"}
@@ -290,7 +273,7 @@ def plain(event: Event) -> dict[str, Any]:
     return {"event": name} | values
 
 
-def _look(event: Looked | PartLooked | Ended) -> dict[str, Any]:
+def _look(event: Looked | Ended) -> dict[str, Any]:
     board, answer = event.leaderboard, event.answer
     values: dict[str, Any] = {
         "replicate": board.replicates,
@@ -299,7 +282,7 @@ def _look(event: Looked | PartLooked | Ended) -> dict[str, Any]:
         "open": answer.open_pairs,
         "ranks": _ranks(board),
     }
-    if not isinstance(event, PartLooked):
+    if event.spent is not None:
         values["spent"] = _spent(event.spent)
     if board.views:
         values["views"] = {str(view.name): {"ranks": _ranks(view)} for view in board.views}
@@ -308,14 +291,15 @@ def _look(event: Looked | PartLooked | Ended) -> dict[str, Any]:
     values |= {"replicate": event.replicate, "new_edges": event.new_edges}
     for name, view in values.get("views", {}).items():
         view["new_edges"] = event.new_view_edges.get(name, ())
-    if isinstance(event, PartLooked):
+    if event.checkpoint is not None:
         values |= {
+            "event": "part-looked",
             "checkpoint": event.checkpoint.number,
             "checkpoints": event.checkpoints,
             "fraction": event.checkpoint.fraction,
             "blocks": event.checkpoint.blocks,
             "models": event.models,
-            "certified_pairs": event.certified_pairs,
+            "certified_pairs": board.graph.n_resolved,
         }
     return values
 
@@ -365,7 +349,3 @@ def _used(saving: Spent | PassSaving) -> dict[str, Any]:
         "cost": saving.cost,
         "full_cost": saving.full_cost,
     }
-
-
-def _named(edges: Sequence[NewEdge]) -> tuple[tuple[str, str], ...]:
-    return tuple((edge.winner, edge.loser) for edge in edges)

@@ -26,7 +26,7 @@ from bbedge.evaluate.journal_file import extra_usage
 from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.evaluate.study_board import FirstRunSchedule
 from bbedge.evaluate.usage import PassSaving, Spent, pass_saving, spent
-from bbedge.records.events import AbandonReason, AttemptBegun, PartAdded
+from bbedge.records.events import AbandonReason, AttemptBegun, ReplicateAdded
 from bbedge.records.journal import ExtraKind
 from bbedge.text import counted, quoted, shown, shown_path
 
@@ -100,7 +100,7 @@ def journal_scores(
 def stored_first_run(board: Board) -> dict[str, dict[str, float]]:
     """What the board has of a first pass that is not complete, by model and item."""
     epoch = board.state.epoch
-    if not epoch.is_inside_pass:
+    if not epoch.is_inside_first_run:
         return {}
     with board.store.read() as session:
         seen = StoredScores(session).seen(epoch)
@@ -215,22 +215,22 @@ def check_usage(journal: Journal, *, replicates: int) -> None:
         )
 
 
-def check_parts(board: Board, first: FirstRunSchedule, page: ReplicateFile) -> None:
-    """Refuse a file that lacks samples of a first pass which its attempt has put on the board.
+def check_first_run(board: Board, first: FirstRunSchedule, page: ReplicateFile) -> None:
+    """Refuse a file that lacks samples of a first run which its attempt has put on the board.
 
-    Parts that an earlier attempt has put there are not in the file: their scores are those on the board.
+    What an earlier attempt has put there is not in the file: its scores are those on the board.
     """
     epoch = board.state.epoch
     if page.replicate != first.place:
         return
-    parts = earlier = 0
+    passed = earlier = 0
     for event in board.events:
         match event.content:
-            case PartAdded(epoch=epoch.number):
-                parts += 1
+            case ReplicateAdded(epoch=epoch.number, upto=upto) if upto:
+                passed += 1
             case AttemptBegun(epoch=epoch.number, replicate=page.replicate):
-                earlier = parts
-    samples = [sample for part in first.parts[earlier:parts] for sample in part.samples]
+                earlier = passed
+    samples = [sample for segment in first.segments[earlier:passed] for sample in segment.samples]
     lacking = sum((model, sample.name) not in page.done for model in board.state.active for sample in samples)
     if lacking:
         raise EvaluationError(

@@ -238,7 +238,7 @@ def _gated(
     """How the blocking claims stand."""
     gate = gate_after_runs(policy, scores, first_run)
     is_complete = len(scores.values) > 0
-    if not is_complete and (first_run is None or not first_run.parts):
+    if not is_complete and (first_run is None or not first_run.panels):
         return Answer(answered=False, text="no runs yet")
     if keep is not None and first_run is not None and not is_complete:
         results = keep(scores, first_run).results

@@ -121,10 +121,10 @@ def _note_policy(study: EvaluationSpec, board: Board) -> None:
     policy, noted = study.question.policy, [note.particulars for note in board.noted if note.about == "gate"]
     if policy is None or any(each.get("policy") == policy.hash for each in noted):
         return
-    seen, parts = board.state.epoch.replicates, len(board.state.epoch.parts)
+    seen, passed = board.state.epoch.replicates, board.state.epoch.passed
     when = "before the first replicate"
-    if seen or parts:
-        what = counted(seen, "replicate") if seen else f"{counted(parts, 'part')} of the first replicate"
+    if seen or passed:
+        what = counted(seen, "replicate") if seen else f"{counted(passed, 'part')} of the first replicate"
         when = f"when {what} had been seen"
     text = f"A gate with the policy {policy.hash[:16]} was applied, stated {when}."
     board.note("gate", text, policy=policy.hash, content=policy.content)
@@ -163,7 +163,7 @@ def _check_same(study: EvaluationSpec, benchmark: Benchmark, board: Board, serve
         )
     known = _notes(board)
     if not known:
-        if epoch.replicates or epoch.pilots or epoch.parts:
+        if epoch.has_scores:
             raise BoardError(
                 f"{board.name}: holds replicates that no study has run, so nothing is known of their seeds; {another}"
             )
@@ -248,49 +248,49 @@ class RunSegment:
     """Its samples, in the order in which they are run."""
 
     def jobs(self, study: EvaluationSpec, active: Sequence[str]) -> list[Job]:
-        """Every sample of the part for each of the models, in the same order."""
+        """Every sample of the segment for each of the models, in the same order."""
         models = (model for model in study.models if model.name in active)
         return [Job(model=model, sample=sample) for model, sample in product(models, self.samples)]
 
 
 class FirstRunSchedule:
-    """The first pass of a study whose board is open; without checkpoints it has no parts."""
+    """The first run of a study whose board is open; without checkpoints it has no segments."""
 
     def __init__(self, benchmark: Benchmark, board: Board) -> None:
         self.benchmark, self._board = benchmark, board
-        self._parts: tuple[RunSegment, ...] | None = None
+        self._segments: tuple[RunSegment, ...] | None = None
 
     @property
-    def parts(self) -> tuple[RunSegment, ...]:
-        """Its parts; none before a pilot is complete."""
+    def segments(self) -> tuple[RunSegment, ...]:
+        """Its segments; none before a pilot is complete."""
         if self._board.state.in_pilot:
             return ()
-        if self._parts is None:
-            self._parts = parts_of(self.benchmark, self._board.state.epoch)
-        return self._parts
+        if self._segments is None:
+            self._segments = segments_of(self.benchmark, self._board.state.epoch)
+        return self._segments
 
     @property
     def place(self) -> int | None:
-        """The number of the replicate that is run in parts; ``None`` if there is none."""
-        return self._board.state.epoch.pilots + 1 if self.parts else None
+        """The number of the replicate that has checkpoints; ``None`` if there is none."""
+        return self._board.state.epoch.pilots + 1 if self.segments else None
 
     @property
-    def next_part(self) -> RunSegment | None:
-        """The part that is run next; ``None`` if a whole replicate is."""
+    def next_segment(self) -> RunSegment | None:
+        """The segment that is run next; ``None`` if a whole replicate is."""
         epoch = self._board.state.epoch
-        return self.parts[len(epoch.parts)] if self.parts and not epoch.replicates else None
+        return self.segments[epoch.passed] if self.segments and not epoch.replicates else None
 
     def samples_of(self, place: int) -> tuple[Sample, ...]:
         """The samples of a replicate, in the order of the benchmark: answers of two replicates are compared in it."""
         if place != self.place:
             return self.benchmark.samples
         number = {item: row for row, sample in enumerate(self.benchmark.samples) for item in sample.items}
-        samples = (sample for part in self.parts for sample in part.samples)
+        samples = (sample for segment in self.segments for sample in segment.samples)
         return tuple(sorted(samples, key=lambda sample: number[sample.items[0]]))
 
 
-def parts_of(benchmark: Benchmark, epoch: Epoch) -> tuple[RunSegment, ...]:
-    """The parts of the first pass; none if the board has no checkpoints."""
+def segments_of(benchmark: Benchmark, epoch: Epoch) -> tuple[RunSegment, ...]:
+    """The segments of the first run; none if the board has no checkpoints."""
     plan = epoch.plan
     if plan is None:
         return ()
@@ -299,25 +299,19 @@ def parts_of(benchmark: Benchmark, epoch: Epoch) -> tuple[RunSegment, ...]:
             "the design of the board has checkpoints, but the engine runs the whole benchmark in one call; make a "
             "board without checkpoints"
         )
-    ends = [0, *(checkpoint.items for checkpoint in plan.checkpoints), len(plan.order)]
     sample_of = {item: sample for sample in benchmark.samples for item in sample.items}
-    parts = []
+    segments = []
     for number, checkpoint in enumerate((*plan.checkpoints, None), start=1):
         by_sample: dict[str, list[str]] = {}
-        for place in plan.order[ends[number - 1] : ends[number]]:
-            item = epoch.items[place]
+        for item in (epoch.items[place] for place in plan.new_places(number)):
             by_sample.setdefault(sample_of[item].name, []).append(item)
-        samples = (
-            _whole_or_part(sample_of[items[0]], items, number=number, of=len(ends) - 1) for items in by_sample.values()
-        )
-        parts.append(RunSegment(checkpoint=checkpoint, samples=tuple(samples)))
-    return tuple(parts)
-
-
-def _whole_or_part(sample: Sample, items: list[str], *, number: int, of: int) -> Sample:
-    if len(items) == len(sample.items):
-        return sample
-    return sample.part(items, name=f"{sample.name}, part {number} of {of}")
+        of, samples = len(plan.checkpoints) + 1, []
+        for items in by_sample.values():
+            whole = sample_of[items[0]]
+            is_whole = len(items) == len(whole.items)
+            samples.append(whole if is_whole else whole.part(items, name=f"{whole.name}, part {number} of {of}"))
+        segments.append(RunSegment(checkpoint=checkpoint, samples=tuple(samples)))
+    return tuple(segments)
 
 
 def checkpoints_of(board: Board) -> Checkpoints | None:
@@ -327,16 +321,14 @@ def checkpoints_of(board: Board) -> Checkpoints | None:
 
 
 def first_run_of(board: Board, models: Sequence[str]) -> FirstRun | None:
-    """The parts of the first pass of these models, which all run; ``None`` if the board has no checkpoints."""
+    """The first run of these models, which all run, up to its checkpoints; ``None`` if the board has none."""
     checkpoints = checkpoints_of(board)
     if checkpoints is None:
         return None
     with board.store.read() as session:
-        parts = StoredScores(session).parts(board.state.epoch)
-    return FirstRun(
-        checkpoints=checkpoints,
-        parts=tuple(np.stack([part[model] for model in models]) for part in parts),
-    )
+        found = StoredScores(session).panels_inside(board.state.epoch)
+    panels = {upto: np.stack([panel[model] for model in models]) for upto, panel in found.items()}
+    return FirstRun(checkpoints=checkpoints, panels=panels)
 
 
 def reserved_study(

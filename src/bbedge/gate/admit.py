@@ -84,20 +84,21 @@ def _admit_begun(state: GateState, begun: UseBegun, session: Session | None) -> 
 
 def _admit_looked(state: GateState, looked: UseLooked, session: Session | None) -> UseState:
     use = _use(state, looked.use)
-    parts, runs = len(use.parts), len(use.runs)
-    _require(bool(looked.parts) != bool(looked.runs), "it has neither runs nor checkpoints, or both")
-    most = 0 if use.plan is None or runs else len(use.plan.checkpoints)
-    _require(sorted(looked.parts) == list(range(parts + 1, parts + 1 + len(looked.parts))), "a checkpoint is missing")
-    _require(max(looked.parts, default=0) <= most, "it has a checkpoint that is not planned")
+    runs, passed = use.seen
+    _require(bool(looked.inside) != bool(looked.runs), "it has neither runs nor checkpoints, or both")
+    planned = [] if use.plan is None or runs else [each.blocks for each in use.plan.checkpoints]
+    _require(looked.inside.keys() <= set(planned), "it has a checkpoint that is not planned")
+    upcoming = planned[passed : passed + len(looked.inside)]
+    _require(sorted(looked.inside) == upcoming, "a checkpoint is missing")
     _require(sorted(looked.runs) == list(range(runs + 1, runs + 1 + len(looked.runs))), "a run is missing")
     systems = set(use.begun.systems)
     _require(all(sums.keys() == systems for sums in looked.vectors.values()), "it has scores of other systems")
-    use.parts += [looked.parts[number] for number in sorted(looked.parts)]
+    use.inside |= {upto: looked.inside[upto] for upto in upcoming}
     use.runs += [looked.runs[number] for number in sorted(looked.runs)]
     use.notes = looked.notes
     if session is not None:
         scores = use.scores(session, len(use.runs))
-        inside = use.first_run(session, len(use.parts))
+        inside = use.first_run(session, len(use.inside))
         if inside is not None:
             inside.completed(scores)
         if use.begun.study is None:  # the board of a study has checked its runs
@@ -118,8 +119,7 @@ def copies_by_run(scores: Scores) -> dict[int, tuple[CountedCopy, ...]]:
 
 def _admit_decided(state: GateState, decided: UseDecided, session: Session | None) -> UseState:
     use = _use(state, decided.use)
-    seen = len(use.runs), len(use.parts)
-    _require((decided.runs, decided.parts) == seen != (0, 0), "it is not about all scores of its use")
+    _require((decided.runs, decided.checkpoints) == use.seen != (0, 0), "it is not about all scores of its use")
     _require(not use.is_decided, "no scores came since the last report")
     use.decided = decided
     if session is not None:
@@ -131,7 +131,7 @@ def confirmed_gate(state: GateState, use: UseState, session: Session) -> Gate:
     """The gate that reached the recorded report of a use, computed again; a report that differs is refused."""
     decided = use.decided
     assert decided is not None
-    gate = state.gate(use, session, runs=decided.runs, parts=decided.parts)
+    gate = state.gate(use, session, (decided.runs, decided.checkpoints))
     computed = gate.results()
     _require(len(computed) == len(decided.results), f"{use.called}: its claims are not those of the policy")
     for recorded, now in zip(decided.results, computed, strict=True):

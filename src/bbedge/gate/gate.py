@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import structs
 from numpy.typing import NDArray
 
-from bbedge.core.checkpoints import Checkpoints, pass_plan
+from bbedge.core.checkpoints import Checkpoints, first_run_plan
 from bbedge.core.design import MARGIN_SHARE, Design
 from bbedge.core.evidence import Evidence
 from bbedge.core.evidence_set import EvidenceSet
@@ -115,25 +115,21 @@ class Gate:
             **levels,
         )
 
-    def update(self, panel: Matrix) -> None:
-        """Take in the next run: one row per model of the scores, one column per item."""
-        self._each(panel, EvidenceSet.update)
-        self._panels.append(panel)
-        self._look()
+    def update(self, panel: Matrix, upto: int | None = None) -> None:
+        """Take in the next run: one row per model of the scores, one column per item.
 
-    def update_part(self, panel: Matrix) -> None:
-        """Take in the first run up to its next checkpoint: one column per new item, in the order of the run."""
-        self._each(panel, EvidenceSet.update_part)
-        self._look()
-
-    def _each(self, panel: Matrix, update: Callable[[EvidenceSet, Matrix], None]) -> None:
-        """Hand a panel to all evidence."""
+        With ``upto``, the blocks before the next checkpoint of the first run, one column per new item, in the order of
+        the run.
+        """
         pairs = {means: means.pair(panel, self._scores.models) for means in self._means}
         for hypothesis, (ahead, back) in zip(self._hypotheses, self._tests, strict=True):
-            update(ahead, pairs[hypothesis.means])
-            update(back, pairs[hypothesis.means][::-1])
+            ahead.update(pairs[hypothesis.means], upto)
+            back.update(pairs[hypothesis.means][::-1], upto)
         for means, interval in zip(self._means, self._intervals, strict=True):
-            update(interval, pairs[means])
+            interval.update(pairs[means], upto)
+        if upto is None:
+            self._panels.append(panel)
+        self._look()
 
     @property
     def _evidence(self) -> Evidence:
@@ -141,13 +137,13 @@ class Gate:
         return self._intervals[0].headline
 
     @property
-    def _part(self) -> float | None:
-        """The part of the first run that is there; ``None`` if the last run is complete."""
-        plan, number = pass_plan(self._evidence.design), self._evidence.checkpoint
+    def _fraction(self) -> float | None:
+        """How much of the first run is there; ``None`` if the last run is complete."""
+        plan, number = first_run_plan(self._evidence.design), self._evidence.checkpoint
         return None if plan is None or not number else plan.checkpoints[number - 1].fraction
 
     def _look(self) -> None:
-        part, width = self._part, self._width
+        fraction, width = self._fraction, self._width
         now = implied(certified(self._log_e, self._level), self._hypotheses)
         self._found |= now
         bounds = [interval.headline.lower_bounds() for interval in self._intervals]
@@ -164,11 +160,11 @@ class Gate:
         for number, place in enumerate(places):
             look = LookResult(
                 replicate=self._evidence.run,
-                part=part,
+                fraction=fraction,
                 verdict=verdict_of(now[number]),
                 lower=float(at_look[place, 0]) * width,
                 upper=float(at_look[place, 1]) * width,
-                difference=None if part is not None else self._last_difference(place),
+                difference=None if fraction is not None else self._last_difference(place),
             )
             self._looks[number].append(look)
             if self._found[number].all() or self._bounds[place, 0] > self._bounds[place, 1]:
@@ -212,7 +208,7 @@ class Gate:
         return GateReport(
             policy=self._policy,
             replicates=self._evidence.replicates,
-            part=self._part,
+            fraction=self._fraction,
             items=len(self._scores.items),
             results=results,
             notes=(*(note.text for note in self._scores.notes), *self._over_some_items()),
@@ -251,7 +247,7 @@ class Gate:
             candidate=candidate,
             verdict=verdict,
             since=None if decided is None else decided.replicate,
-            since_part=None if decided is None else decided.part,
+            since_fraction=None if decided is None else decided.fraction,
             difference=None if math.isnan(difference) else difference * self._width,
             lower=lower * self._width,
             upper=upper * self._width,
@@ -307,10 +303,10 @@ def gate(policy: Policy, scores: Scores, *, first_run: FirstRun | None = None) -
 
 
 def gate_after_runs(policy: Policy, scores: Scores, first_run: FirstRun | None = None) -> Gate:
-    """The gate that has taken in these runs, part by part where the first one has parts."""
+    """The gate that has taken in these runs, the first one from checkpoint to checkpoint where it has any."""
     made = Gate(policy, scores, checkpoints=None if first_run is None else first_run.checkpoints)
-    for part in () if first_run is None else first_run.parts:
-        made.update_part(part)
+    for upto, panel in {} if first_run is None else first_run.panels.items():
+        made.update(panel, upto)
     for panel in scores.values:
         made.update(panel)
     return made

@@ -7,7 +7,7 @@ verdict that is shown is computed from the stored scores.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -27,7 +27,7 @@ from bbedge.ledger.store import Session, Store, Vector
 from bbedge.ledger.vectors import checksum, pack
 from bbedge.records.codec import convert, plain, to_json
 from bbedge.records.design import CheckpointsRecord
-from bbedge.records.events import PARTS
+from bbedge.records.events import checkpoint_place
 from bbedge.records.gate import (
     GateEvent,
     GateHistory,
@@ -81,12 +81,12 @@ def record(
     study, for which :func:`reserve` took a level and which has checked its runs; ``first_run`` is what it has looked at
     inside its first run. ``head`` is a hash that was published earlier.
     """
-    own, parts = _own(policy, scores, first_run, policy.copies if study is None else "allow")
-    if not len(own.values) and not parts:
+    own, inside = _own(policy, scores, first_run, policy.copies if study is None else "allow")
+    if not len(own.values) and not inside:
         raise DataError("the gate has no runs yet; add at least one")
     with _writing(place, policy, head) as ledger:
         use = ledger.use(own, label, study, None if first_run is None else first_run.checkpoints)
-        ledger.look(use, own, parts)
+        ledger.look(use, own, inside)
         is_known = use.is_decided
         if not is_known:
             ledger.decide(use)
@@ -129,13 +129,13 @@ def record_look(
     The study ends with :func:`record`. Until then the ledger has no report of the use to show, but the scores that it
     has seen. A study that was set back may repeat looks with the same scores.
     """
-    if len(scores.values) or not first_run.parts:
+    if len(scores.values) or not first_run.panels:
         raise DataError("this is not a look inside the first run: it is complete, or has not reached a checkpoint")
-    own, parts = _own(policy, scores, first_run, "allow")
+    own, inside = _own(policy, scores, first_run, "allow")
     with _writing(place, policy, None) as ledger:
         use = ledger.use(own, label, study, first_run.checkpoints)
-        ledger.look(use, own, parts, may_repeat=True)
-        return ledger.state.gate(use, ledger.session, runs=0, parts=len(first_run.parts)).report()
+        ledger.look(use, own, inside, may_repeat=True)
+        return ledger.state.gate(use, ledger.session, (0, len(inside))).report()
 
 
 def _shown(use: UseState, report: GateReport | None) -> GateUse:
@@ -152,20 +152,20 @@ def _shown(use: UseState, report: GateReport | None) -> GateUse:
 
 def _own(
     policy: Policy, scores: Scores, first_run: FirstRun | None, copies: Copies
-) -> tuple[Scores, Sequence[NDArray[np.float64]]]:
-    """What is to be recorded: the systems of the policy, and the parts of a first run that is not complete.
+) -> tuple[Scores, Mapping[int, NDArray[np.float64]]]:
+    """What is to be recorded: the systems of the policy, and the panels of a first run that is not complete.
 
     What the gate cannot use is refused before there is a ledger.
     """
     own = scores_of_systems(policy, scores)
     Gate(policy, usable_scores(policy.changed(copies=copies), own))
     if first_run is None:
-        return own, ()
+        return own, {}
     rows = [scores.models.index(name) for name in own.models]
-    inside = replace(first_run, parts=tuple(part[rows] for part in first_run.parts))
-    inside.passed(own)
+    inside = replace(first_run, panels={upto: panel[rows] for upto, panel in first_run.panels.items()})
+    inside.check_panels(own)
     inside.completed(own)
-    return own, () if len(own.values) else inside.parts
+    return own, {} if len(own.values) else inside.panels
 
 
 @dataclass(slots=True, kw_only=True)
@@ -260,22 +260,21 @@ class _Ledger:
             )
 
     def look(
-        self, use: UseState, scores: Scores, parts: Sequence[NDArray[np.float64]], *, may_repeat: bool = False
+        self, use: UseState, scores: Scores, panels: Mapping[int, NDArray[np.float64]], *, may_repeat: bool = False
     ) -> None:
         """Record what is new; scores that do not begin with the recorded ones are refused.
 
         With ``may_repeat`` a study that was set back may look again at fewer checkpoints than are recorded.
         """
         inside = not use.runs and not len(scores.values)
-        recorded, what = (use.parts, "checkpoint") if inside else (use.runs, "run")
-        packed = [
-            {name: pack(row) for name, row in zip(scores.models, panel, strict=True)}
-            for panel in (parts if inside else scores.values)
-        ]
-        sums = [{name: checksum(data) for name, data in each.items()} for each in packed]
-        both = min(len(recorded), len(sums))
+        recorded, what = (use.inside, "checkpoint") if inside else (dict(enumerate(use.runs, start=1)), "run")
+        packed = {
+            number: {name: pack(row) for name, row in zip(scores.models, panel, strict=True)}
+            for number, panel in (panels.items() if inside else enumerate(scores.values, start=1))
+        }
+        sums = {number: {name: checksum(data) for name, data in each.items()} for number, each in packed.items()}
         other = "choose another label, which is then a use of its own"
-        if sums[:both] != recorded[:both]:
+        if any(sums.get(number, seen) != seen for number, seen in recorded.items()):
             raise DataError(
                 f"{self.name}: {use.called} has seen other scores than these, and a use keeps the runs that it began "
                 f"with; restore them, or {other}"
@@ -285,30 +284,30 @@ class _Ledger:
                 f"{self.name}: {use.called} has {counted(len(recorded), what)} recorded, and these are {len(sums)} of "
                 f"them; a verdict that was reached with more is not one about fewer. Give all of them, or {other}"
             )
-        new = range(len(recorded) + 1, len(sums) + 1)
-        if not new:
+        looked = {number: sums[number] for number in sums if number not in recorded}
+        if not looked:
             return
-        looked = {number: sums[number - 1] for number in new}
         copies = {} if inside else copies_by_run(scores)
         event = UseLooked(
             use=use.begun.use,
-            parts=looked if inside else {},
+            inside=looked if inside else {},
             runs={} if inside else looked,
             copies={run: each for run, each in copies.items() if run in looked},
             files=scores.files,
             notes=scores.notes,
         )
         vectors = [
-            Vector(epoch=use.begun.use, replicate=-PARTS - number if inside else number, model=name, data=data)
-            for number in new
-            for name, data in packed[number - 1].items()
+            Vector(epoch=use.begun.use, replicate=checkpoint_place(number) if inside else number, model=name, data=data)
+            for number in looked
+            for name, data in packed[number].items()
         ]
         self.add(event, vectors)
 
     def decide(self, use: UseState) -> None:
         """Record what the gate says of all scores of a use."""
         results = self.state.gate(use, self.session).results()
-        self.add(UseDecided(use=use.begun.use, runs=len(use.runs), parts=len(use.parts), results=results))
+        runs, passed = use.seen
+        self.add(UseDecided(use=use.begun.use, runs=runs, checkpoints=passed, results=results))
 
     def confirmed(self, use: UseState, *, forecasts: bool) -> GateReport:
         """The recorded report of a use, computed again."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from math import fsum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.checkpoints import Checkpoints, PassPlan, planned_pass
+from bbedge.core.checkpoints import Checkpoints, FirstRunPlan, planned_first_run
 from bbedge.core.family import Spending
 from bbedge.core.scores import Scores
 from bbedge.core.views import HEADLINE, METRIC
@@ -18,7 +19,7 @@ from bbedge.gate.first_run import FirstRun
 from bbedge.gate.gate import Gate, candidates_of, gate_after_runs, usable_scores
 from bbedge.ledger.store import Session
 from bbedge.ledger.vectors import checksum, unpack
-from bbedge.records.events import PARTS
+from bbedge.records.events import checkpoint_place, upto_at
 from bbedge.records.gate import ItemListing, UseBegun, UseDecided
 from bbedge.records.notes import Note
 from bbedge.records.policy import COST, EVERY, Policy
@@ -82,8 +83,8 @@ class UseState:
     """Its items."""
     at: str
     """When its last event was recorded."""
-    parts: list[dict[str, str]] = field(default_factory=list)
-    """The checksums of what came with each checkpoint of the first run, by system."""
+    inside: dict[int, dict[str, str]] = field(default_factory=dict)
+    """By the blocks before each checkpoint of the first run, the checksums of what came with it, by system."""
     runs: list[dict[str, str]] = field(default_factory=list)
     """The checksums of the scores of each complete run, by system."""
     notes: tuple[Note, ...] = ()
@@ -97,9 +98,14 @@ class UseState:
         return f"use {self.begun.use} ({quoted(self.begun.label)})"
 
     @property
+    def seen(self) -> tuple[int, int]:
+        """How many complete runs and checkpoints came."""
+        return len(self.runs), len(self.inside)
+
+    @property
     def is_decided(self) -> bool:
         """Whether the last report is about all scores that came."""
-        return self.decided is not None and (self.decided.runs, self.decided.parts) == (len(self.runs), len(self.parts))
+        return self.decided is not None and (self.decided.runs, self.decided.checkpoints) == self.seen
 
     @property
     def checkpoints(self) -> Checkpoints | None:
@@ -115,10 +121,10 @@ class UseState:
         )
 
     @property
-    def plan(self) -> PassPlan | None:
+    def plan(self) -> FirstRunPlan | None:
         """How the first run is divided."""
         given = self.checkpoints
-        return None if given is None else planned_pass(self.listing.items, self.listing.blocks, given)
+        return None if given is None else planned_first_run(self.listing.items, self.listing.blocks, given)
 
     @property
     def no_runs(self) -> Scores:
@@ -143,19 +149,21 @@ class UseState:
         labels = tuple(str(run) for run in range(1, len(panels) + 1))
         return replace(found, replicates=labels, values=np.array(panels) if panels else found.values)
 
-    def first_run(self, session: Session, parts: int) -> FirstRun | None:
-        """The first of the parts of its first run, as they are stored; ``None`` if there are no looks inside it."""
+    def first_run(self, session: Session, passed: int) -> FirstRun | None:
+        """Its first run up to so many checkpoints, as it is stored; ``None`` if there are no looks inside it."""
         if self.checkpoints is None:
             return None
-        panels = (self._panel(session, -PARTS - n, sums) for n, sums in enumerate(self.parts[:parts], start=1))
-        return FirstRun(checkpoints=self.checkpoints, parts=tuple(panels))
+        found = islice(self.inside.items(), passed)
+        panels = {upto: self._panel(session, checkpoint_place(upto), sums) for upto, sums in found}
+        return FirstRun(checkpoints=self.checkpoints, panels=panels)
 
     def _panel(self, session: Session, place: int, sums: dict[str, str]) -> NDArray[np.float64]:
         """Stored scores whose checksums are those of the event that brought them."""
         stored, count = session.vectors(self.begun.use, place), len(self.listing.items)
-        if place < 0 and self.plan is not None:
-            count = len(self.plan.new_places(-PARTS - place))
-        which = f"run {place}" if place > 0 else f"checkpoint {-PARTS - place}"
+        upto, plan, which = upto_at(place), self.plan, f"run {place}"
+        if upto is not None and plan is not None:
+            number = next(each.number for each in plan.checkpoints if each.blocks == upto)
+            count, which = len(plan.new_places(number)), f"checkpoint {number}"
         rows = []
         for model in self.begun.systems:
             if model not in stored or checksum(stored[model], count) != sums[model]:
@@ -194,11 +202,12 @@ class GateState:
         """The sum of the levels."""
         return fsum(use.begun.level for use in self.uses)
 
-    def gate(self, use: UseState, session: Session, *, runs: int | None = None, parts: int | None = None) -> Gate:
-        """The policy at the level of a use, applied to its stored scores, or to the first runs and parts of them."""
+    def gate(self, use: UseState, session: Session, seen: tuple[int, int] | None = None) -> Gate:
+        """The policy at the level of a use, applied to its stored scores, or to what it had seen earlier."""
+        runs, passed = seen or use.seen
         policy = self.policy.changed(alpha=use.begun.level)
-        scores = use.scores(session, len(use.runs) if runs is None else runs)
+        scores = use.scores(session, runs)
         scores = usable_scores(policy.changed(copies="allow"), scores)  # what was admitted counts
-        first_run = use.first_run(session, len(use.parts) if parts is None else parts)
+        first_run = use.first_run(session, passed)
         inside = None if first_run is None else first_run.completed(scores)
         return gate_after_runs(policy, scores, inside)

@@ -192,39 +192,22 @@ class _Looked(_Scored, frozen=True, kw_only=True):
         return Outcome(look=self.look, current=self.current, certified=self.certified, views=self.views)
 
 
-PARTS = 2**30
-"""Parts of a first run are stored as replicates below minus this number; those of a pilot are -1, -2 and so on."""
+MOST_PILOTS = 2**30 - 1
+"""Pilots are stored as replicates -1, -2 and so on, and further below what came with each checkpoint."""
 
 
-def part_place(checkpoint: int) -> int:
-    """Where the scores of a part are stored, in the place of a replicate's number."""
-    return -PARTS - checkpoint
+def checkpoint_place(upto: int) -> int:
+    """Where the scores before a checkpoint are stored, in the place of a replicate's number."""
+    return -MOST_PILOTS - 1 - upto
 
 
-def part_number(place: int) -> int | None:
-    """The checkpoint whose part is stored at a place; ``None`` where that is a replicate or a pilot."""
-    return -PARTS - place if place < -PARTS else None
-
-
-class PartAdded(_Looked, frozen=True, kw_only=True):
-    """The first pass came to a checkpoint; its vectors are in the order in which items are run."""
-
-    kind = "part"
-    checkpoint: Ordinal
-    """The number of the checkpoint."""
-    blocks: Ordinal
-    """The blocks that are complete at it."""
-    items: Ordinal
-    """The items that were run since the checkpoint before."""
-
-    @property
-    def place(self) -> int:
-        """Where its scores are stored."""
-        return part_place(self.checkpoint)
+def upto_at(place: int) -> int | None:
+    """The blocks before the checkpoint whose scores are stored at a place; ``None`` for a replicate or a pilot."""
+    return -MOST_PILOTS - 1 - place if place < -MOST_PILOTS - 1 else None
 
 
 class ReplicateAdded(_Looked, frozen=True, kw_only=True):
-    """A replicate was added to the evidence."""
+    """A replicate was added to the evidence, or what came of the first one up to a checkpoint."""
 
     kind = "replicate"
     replicate: Ordinal
@@ -233,11 +216,14 @@ class ReplicateAdded(_Looked, frozen=True, kw_only=True):
     """Whether a number or identities of runs distinguish it from stored replicates, and not only its scores."""
     whole_runs: bool
     """Whether models without any score count, by the design's rule for missing scores."""
+    upto: Ordinal | UnsetType = UNSET
+    """The blocks before the checkpoint that the first replicate has come to; its vectors then have the items since the
+    checkpoint before, in the order in which they are run. Absent for a complete replicate."""
 
     @property
     def place(self) -> int:
         """Where its scores are stored."""
-        return self.replicate
+        return checkpoint_place(self.upto) if self.upto else self.replicate
 
 
 class ModelAdded(_Scored, frozen=True, kw_only=True):
@@ -355,12 +341,11 @@ class AttemptEnded(_InEpoch, frozen=True, kw_only=True):
     """Why it was given up."""
 
 
-ScoresAdded = PilotAdded | PartAdded | ReplicateAdded | ModelAdded
+ScoresAdded = PilotAdded | ReplicateAdded | ModelAdded
 """The events that scores come with."""
 BoardEvent = (
     Created
     | PilotAdded
-    | PartAdded
     | ReplicateAdded
     | ModelAdded
     | ItemsAdded

@@ -14,7 +14,7 @@ from msgspec import UNSET, UnsetType, field
 
 from bbedge.records.codec import to_json
 from bbedge.records.design import CheckpointsRecord
-from bbedge.records.events import PARTS, CountedCopy, Event
+from bbedge.records.events import CountedCopy, Event, checkpoint_place
 from bbedge.records.gate_report import ClaimResult, GateReport, values_of
 from bbedge.records.notes import Note
 from bbedge.records.policy import Policy
@@ -80,8 +80,9 @@ class UseLooked(_OfUse, frozen=True, kw_only=True):
     """Scores came in."""
 
     kind = "looked"
-    parts: dict[Ordinal, dict[Name, Digest]]
-    """By checkpoint of the first run: the checksum of what came with it, of each system, in the order of the run."""
+    inside: dict[Ordinal, dict[Name, Digest]] = field(name="parts")
+    """By the blocks before a checkpoint of the first run: the checksum of what came with it, of each system, in the
+    order of the run."""
     runs: dict[Ordinal, dict[Name, Digest]]
     """By number of the run: the checksum of the scores of each system."""
     copies: dict[Ordinal, tuple[CountedCopy, ...]]
@@ -94,7 +95,7 @@ class UseLooked(_OfUse, frozen=True, kw_only=True):
     @property
     def vectors(self) -> dict[int, dict[str, str]]:
         """The checksums by the number under which scores are stored: that of a run, or below that of any pilot."""
-        return {-PARTS - number: sums for number, sums in self.parts.items()} | self.runs
+        return {checkpoint_place(upto): sums for upto, sums in self.inside.items()} | self.runs
 
 
 class UseDecided(_OfUse, frozen=True, kw_only=True):
@@ -103,7 +104,7 @@ class UseDecided(_OfUse, frozen=True, kw_only=True):
     kind = "decided"
     runs: Stored
     """The complete runs."""
-    parts: Stored
+    checkpoints: Stored = field(name="parts")
     """The checkpoints of the first run that had been seen before it was complete."""
     results: tuple[ClaimResult, ...]
     """The verdicts, bounds and looks, without forecasts."""

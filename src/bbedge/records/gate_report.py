@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal
 
+from msgspec import field
+
 from bbedge.errors import CONTRADICTION_EXIT_CODE
 from bbedge.records.policy import Claim, Policy
 from bbedge.records.values import Name, Number, Ordinal, Strict
@@ -31,8 +33,8 @@ class LookResult(Strict, frozen=True, kw_only=True, omit_defaults=True):
     """Upper bound likewise."""
     difference: Number | None
     """Candidate minus baseline or floor in this run alone, of the scores there are; ``None`` inside the first one."""
-    part: Number | None = None
-    """The part of the first run that was there, at a look inside it; ``None`` at a look after a complete run."""
+    fraction: Number | None = field(name="part", default=None)
+    """How much of the first run was there, at a look inside it; ``None`` at a look after a complete run."""
 
 
 class ClaimOutlook(Strict, frozen=True, kw_only=True):
@@ -82,8 +84,8 @@ class ClaimResult(Strict, frozen=True, kw_only=True, omit_defaults=True):
     """What either must reach."""
     looks: tuple[LookResult, ...]
     """Every look."""
-    since_part: Number | None = None
-    """The part of the first run after which it was decided, if that was inside it."""
+    since_fraction: Number | None = field(name="since_part", default=None)
+    """After how much of the first run it was decided, if that was inside it."""
     outlook: ClaimOutlook | None = None
     """Of an open claim: what would decide it. A forecast, which no ledger holds."""
 
@@ -107,11 +109,11 @@ class ClaimResult(Strict, frozen=True, kw_only=True, omit_defaults=True):
                     **values_of(look, "replicate", "verdict"),
                     "bounds": [look.lower, look.upper],
                     "difference": look.difference,
-                    **_given("part", look.part),
+                    **_given("part", look.fraction),
                 }
                 for look in self.looks
             ],
-            **_given("since_part", self.since_part),
+            **_given("since_part", self.since_fraction),
         }
 
 
@@ -128,8 +130,8 @@ class GateReport(Strict, frozen=True, kw_only=True):
     """The claims, candidate by candidate, in the order of the policy."""
     notes: tuple[str, ...] = ()
     """What readers noticed."""
-    part: float | None = None
-    """The part of the first run that is there, if it is not complete."""
+    fraction: float | None = None
+    """How much of the first run is there, if it is not complete."""
 
     def release_of(self, candidate: str) -> Release:
         """What the policy says about a candidate; a contradiction in any claim leaves nothing to say."""
@@ -184,7 +186,7 @@ class GateReport(Strict, frozen=True, kw_only=True):
             "spending": policy.spending,
             "claims": [each.to_values() for each in self.results],
             "notes": list(self.notes),
-            **_given("part", self.part),
+            **_given("part", self.fraction),
         }
 
 

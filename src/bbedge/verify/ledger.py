@@ -29,7 +29,6 @@ from bbedge.records.events import (
     ModelAdded,
     NewEdge,
     NoteAdded,
-    PartAdded,
     PilotAdded,
     ReplicateAdded,
 )
@@ -105,7 +104,7 @@ def verify_board(session: Session, *, head: str | None = None) -> Verified:
 
 def _new_edges(event: BoardEvent) -> Iterator[NewEdge]:
     """Everything that an event certifies for the first time."""
-    if isinstance(event, PartAdded | ReplicateAdded | ModelAdded) and event.outcome is not None:
+    if isinstance(event, ReplicateAdded | ModelAdded) and event.outcome is not None:
         for look in (event.outcome, *event.outcome.views.values()):
             yield from look.certified
 
@@ -113,7 +112,7 @@ def _new_edges(event: BoardEvent) -> Iterator[NewEdge]:
 def _vector_keys(event: BoardEvent) -> list[tuple[int, int, str]]:
     """Epoch, place and model of the scores that came with an event."""
     match event:
-        case PilotAdded() | PartAdded() | ReplicateAdded():
+        case PilotAdded() | ReplicateAdded():
             return [(event.epoch, event.place, model) for model in event.vectors]
         case ModelAdded():
             return [(event.epoch, run, event.model) for run in range(1, len(event.vectors) + 1)]

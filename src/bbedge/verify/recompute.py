@@ -10,7 +10,7 @@ from msgspec import UNSET
 from numpy.typing import NDArray
 
 from bbedge.core.checkpoint_evidence import plan_of
-from bbedge.core.checkpoints import Checkpoints, PassPlan
+from bbedge.core.checkpoints import Checkpoints, FirstRunPlan
 from bbedge.core.conclusions import GapCount
 from bbedge.core.design import Design
 from bbedge.core.leaderboard import Certifier, Leaderboard, certify_design, pilot_design
@@ -27,8 +27,8 @@ class Step:
 
     replicate: int
     """The place of the replicate in the table, from 0."""
-    checkpoint: int
-    """The number of the checkpoint that the first replicate comes to; 0 if the replicate is complete after the step."""
+    upto: int | None
+    """The blocks before the checkpoint that the first replicate comes to; ``None`` if it is complete after the step."""
     rows: NDArray[np.intp]
     """The models that ran."""
     new: NDArray[np.intp]
@@ -40,7 +40,7 @@ def has_steps(document: Document) -> bool:
     return bool(document.design.checkpoints) and (bool(document.parts) or not document.replicates)
 
 
-def steps(document: Document, values: NDArray[np.float64], plan: PassPlan) -> tuple[Step, ...]:
+def steps(document: Document, values: NDArray[np.float64], plan: FirstRunPlan) -> tuple[Step, ...]:
     """The steps that these replicates of models x items were run in, NaN where there is no score.
 
     What nothing was concluded from is left out: what was run after the last look at a first run that is not complete.
@@ -48,16 +48,18 @@ def steps(document: Document, values: NDArray[np.float64], plan: PassPlan) -> tu
     """
     looks = min(len(document.parts or ()), len(plan.checkpoints))  # a changed certificate may state more
     there = ~np.isnan(values)
-    made = [(0, number, plan.new_places(number)) for number in range(1, looks + 1)]
+    made: list[tuple[int, int | None, NDArray[np.intp]]] = [
+        (0, each.blocks, plan.new_places(each.number)) for each in plan.checkpoints[:looks]
+    ]
     if document.replicates:
-        made.append((0, 0, plan.order[len(plan.places(looks)) :]))
-        made += [(replicate, 0, np.arange(there.shape[2])) for replicate in range(1, len(there))]
+        made.append((0, None, plan.order[len(plan.places(looks)) :]))
+        made += [(replicate, None, np.arange(there.shape[2])) for replicate in range(1, len(there))]
     running = np.zeros(there.shape[1], dtype=np.bool_)
     found: list[Step] = []
-    for replicate, checkpoint, new in reversed(made):
+    for replicate, upto, new in reversed(made):
         running = running | there[replicate][:, new].any(axis=1)
         if running.any():
-            found.append(Step(replicate=replicate, checkpoint=checkpoint, rows=np.flatnonzero(running), new=new))
+            found.append(Step(replicate=replicate, upto=upto, rows=np.flatnonzero(running), new=new))
     return tuple(reversed(found))
 
 
@@ -183,10 +185,7 @@ def _in_steps(document: Document, scores: Scores, design: Design, pilot: int | N
         still = {design.models[row] for row in step.rows}
         certifier.stop([model for model in certifier.evidence.active if model not in still])
         panel = values[step.replicate][step.rows]
-        if step.checkpoint:
-            certifier.update_part(panel[:, step.new])
-        else:
-            certifier.update(panel)
+        certifier.update(panel if step.upto is None else panel[:, step.new], step.upto)
     gaps = None if design.gaps == "refuse" else GapCount(of_models=missing_scores(values, made))
     origin = replace(scores, blocks=design.blocks).origin
     return replace(certifier.leaderboard(), notes=scores.notes, pilot=pilot, gaps=gaps, origin=origin)

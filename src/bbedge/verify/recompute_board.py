@@ -22,7 +22,7 @@ from bbedge.board import Board, BoardDesign
 from bbedge.board_certificate import board_certificate
 from bbedge.certificate.document import plain
 from bbedge.core.checkpoint_evidence import plan_of
-from bbedge.core.checkpoints import PassPlan
+from bbedge.core.checkpoints import FirstRunPlan
 from bbedge.core.scores import Scores
 from bbedge.errors import BoardError, DomainError
 from bbedge.records.certificate import Document
@@ -88,10 +88,11 @@ def _is_of(board: Board, record: BoardRecord) -> bool:
 def _ran(board: Board, document: Document, record: BoardRecord, scores: Scores) -> Document:
     """The certificate of the board after everything that the scores show."""
     plan = plan_of(board.leaderboard(1).design)
+    rule = None if board.design.incomplete == "refuse" else board.design.incomplete
     for step in steps(document, scores.values, plan):
         ran = [scores.models[row] for row in step.rows]
         _retire(board, [model for model in record.retired if model not in ran])
-        _add(board, _of_step(scores, step, plan), is_part=step.checkpoint > 0)
+        board.add(_of_step(scores, step, plan), upto=step.upto, copies="allow", incomplete=rule)
     _retire(board, record.retired)
     return _as_stated(board_certificate(board, 1).content, document, record)
 
@@ -148,9 +149,9 @@ def _board(document: Document, design: BoardDesign, scores: Scores) -> Iterator[
         yield board
 
 
-def _of_step(scores: Scores, step: Step, plan: PassPlan) -> Scores:
+def _of_step(scores: Scores, step: Step, plan: FirstRunPlan) -> Scores:
     """The scores of a step; of a complete replicate all of them, those that were seen before included."""
-    columns = step.new if step.checkpoint or step.replicate else plan.order
+    columns = step.new if step.upto or step.replicate else plan.order
     return replace(
         Scores.of(
             scores.values[step.replicate][step.rows][:, columns],
@@ -160,14 +161,6 @@ def _of_step(scores: Scores, step: Step, plan: PassPlan) -> Scores:
         score_range=scores.score_range,
         gaps="worst-case",
     )
-
-
-def _add(board: Board, scores: Scores, *, is_part: bool) -> None:
-    rule = None if board.design.incomplete == "refuse" else board.design.incomplete
-    if is_part:
-        board.add_part(scores, copies="allow", incomplete=rule)
-    else:
-        board.add(scores, copies="allow", incomplete=rule)
 
 
 def _retire(board: Board, models: Sequence[str]) -> None:

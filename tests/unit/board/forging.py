@@ -133,9 +133,9 @@ def in_parts_with_attempts(folder) -> Board:
     passes.complete(board, passes.drawn(1))
     board.end_attempt(1, 2, "finished")
     first = passes.drawn(2)
-    passes.add_part(board, first)
+    passes.add_checkpoint(board, first)
     board.retire("d")
-    passes.add_part(board, first)
+    passes.add_checkpoint(board, first)
     passes.complete(board, first)
     again = passes.some(passes.drawn(3), ("a", "b", "c"), passes.ITEMS)
     for name in ("x", "y"):

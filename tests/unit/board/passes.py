@@ -29,9 +29,14 @@ def some(panel, models, items, whole=ITEMS):
     return Scores.of([panel[model][places] for model in models], models=models, items=items)
 
 
-def add_part(board, panel, whole=ITEMS):
+def add_upto(board, scores, **rules):
+    """Add scores up to the next checkpoint."""
+    return board.add(scores, upto=board.state.upcoming().blocks, **rules)
+
+
+def add_checkpoint(board, panel, whole=ITEMS):
     """Run the active models up to the next checkpoint."""
-    return board.add_part(some(panel, board.state.active, board.next_items, whole))
+    return add_upto(board, some(panel, board.state.active, board.next_items, whole))
 
 
 def complete(board, panel, whole=ITEMS):
@@ -40,12 +45,12 @@ def complete(board, panel, whole=ITEMS):
 
 
 def life(place):
-    """Every kind of event: parts, a model stopped inside the pass, a new model, more items and their first part."""
+    """Every kind of event: checkpoints, a model stopped inside the first run, a new model, more items."""
     board, panel = make(place), drawn(1)
-    add_part(board, panel)
-    add_part(board, panel)
+    add_checkpoint(board, panel)
+    add_checkpoint(board, panel)
     board.retire("d")
-    add_part(board, panel)
+    add_checkpoint(board, panel)
     complete(board, panel)
     newcomer = drawn(2, ("e",))
     board.add_model("e", some(newcomer, ("e",), ITEMS))
@@ -53,5 +58,5 @@ def life(place):
     board.note("about", "text")
     more = (*ITEMS, "r1", "r2")
     board.add_items(("r1", "r2"), order_seed=6)
-    add_part(board, drawn(4, ("a", "b", "c", "e"), more), more)
+    add_checkpoint(board, drawn(4, ("a", "b", "c", "e"), more), more)
     return board

@@ -70,6 +70,8 @@ def test_every_key_is_needed_and_no_other_is_known(events):
     for kind, payload in events:
         content = json.loads(payload)
         for key in content:
+            if key == "upto":  # without it, it is a complete replicate, whose scores are not there
+                continue
             with pytest.raises(BoardError, match=r"is missing|not in the form|states no version"):
                 from_payload(kind, canonical({each: value for each, value in content.items() if each != key}))
             for wrong in (-1, True, 2**31, 0.5, [-7], "\ud800"):

@@ -10,15 +10,15 @@ import pytest
 
 from bbedge.board import Board, BoardDesign
 from bbedge.board.design import CheckpointRule
-from bbedge.core.checkpoints import pass_plan
+from bbedge.core.checkpoints import first_run_plan
 from bbedge.core.leaderboard import Certifier
 from bbedge.errors import BoardError, CopiedReplicateError, DataError, DesignError
 from bbedge.ledger.archive import export_lines, import_lines
 from bbedge.ledger.vectors import pack
-from bbedge.records.events import PartAdded, part_number, part_place
+from bbedge.records.events import ReplicateAdded, checkpoint_place, upto_at
 from bbedge.verify.ledger import verify_session
 from unit.board.forging import parsed
-from unit.board.passes import ITEMS, MODELS, RULE, add_part, complete, drawn, life, make, some
+from unit.board.passes import ITEMS, MODELS, RULE, add_checkpoint, add_upto, complete, drawn, life, make, some
 
 
 def test_a_board_without_checkpoints_has_no_order_and_takes_no_parts(tmp_path):
@@ -26,7 +26,7 @@ def test_a_board_without_checkpoints_has_no_order_and_takes_no_parts(tmp_path):
     board = Board.create(tmp_path / "plain.db", BoardDesign(), models=MODELS, items=ITEMS)
     assert (board.next_checkpoint, board.next_items, board.events[0].content.order_seed) == (None, (), None)
     with pytest.raises(BoardError, match="has no checkpoints; add complete replicates"):
-        board.add_part(some(drawn(1), MODELS, ITEMS[:6]))
+        add_upto(board, some(drawn(1), MODELS, ITEMS[:6]))
     with pytest.raises(BoardError, match="order_seed"):
         Board.create(tmp_path / "other.db", BoardDesign(), models=MODELS, items=ITEMS, order_seed=1)
 
@@ -71,14 +71,14 @@ def test_items_come_in_the_order_of_the_seed(tmp_path):
     board, panel, seen = make(tmp_path / "board.db"), drawn(1), []
     while board.next_checkpoint is not None:
         seen += board.next_items
-        add_part(board, panel)
+        add_checkpoint(board, panel)
     seen += board.next_items
-    plan = pass_plan(board.state.epoch.stages[0].design)
+    plan = first_run_plan(board.state.epoch.stages[0].design)
     assert seen == [ITEMS[place] for place in plan.order] != list(ITEMS)
     complete(board, panel)
     assert board.next_items == ()
     with pytest.raises(BoardError, match="the first pass is complete"):
-        board.add_part(some(panel, MODELS, ITEMS[:6]))
+        add_upto(board, some(panel, MODELS, ITEMS[:6]))
 
 
 def test_a_board_says_what_a_certifier_says(tmp_path):
@@ -88,8 +88,8 @@ def test_a_board_says_what_a_certifier_says(tmp_path):
         active = board.state.active
         columns = [ITEMS.index(item) for item in certifier.next_items]
         assert certifier.next_items == board.next_items
-        added = add_part(board, panel)
-        certifier.update_part(np.stack([panel[model][columns] for model in active]))
+        added = add_checkpoint(board, panel)
+        certifier.update(np.stack([panel[model][columns] for model in active]), certifier.next_checkpoint.blocks)
         assert added.checkpoint.number == number
         if number == 2:
             board.retire("d")
@@ -113,7 +113,7 @@ def test_a_new_model_gets_complete_passes_only(tmp_path):
     """Who made it may know the order, so that a look inside the pass would not be at random blocks."""
     board, panel = make(tmp_path / "board.db"), drawn(1)
     for stop in (None, "d", None):
-        add_part(board, panel)
+        add_checkpoint(board, panel)
         if stop:
             board.retire(stop)
     with pytest.raises(BoardError, match="has come to checkpoint 3; add 'e' once it is complete"):
@@ -144,7 +144,7 @@ def test_a_new_model_gets_complete_passes_only(tmp_path):
 def test_the_complete_pass_has_the_scores_that_were_seen(tmp_path):
     board, panel = make(tmp_path / "board.db"), drawn(1)
     first = board.next_items[0]
-    add_part(board, panel)
+    add_checkpoint(board, panel)
     other = {model: row.copy() for model, row in panel.items()}
     other["b"][ITEMS.index(first)] = 1.0 - other["b"][ITEMS.index(first)]
     with pytest.raises(DataError, match=f"model 'b' on item '{first}' differs from what was seen at a checkpoint"):
@@ -167,7 +167,7 @@ def test_the_complete_pass_has_the_scores_that_were_seen(tmp_path):
 def test_parts_that_are_refused(tmp_path, change, message):
     board = make(tmp_path / "board.db")
     with pytest.raises(BoardError, match=message):
-        board.add_part(change(board, drawn(1)))
+        add_upto(board, change(board, drawn(1)))
     assert len(board.events) == len(Board.open(tmp_path / "board.db").events) == 1
 
 
@@ -175,7 +175,7 @@ def test_missing_scores_of_a_part_are_final_and_counted_once(tmp_path):
     board, panel = make(tmp_path / "board.db", incomplete="worst-case"), drawn(1)
     gap = ITEMS.index(board.next_items[0])
     gapped = {**panel, "b": np.where(np.arange(60) == gap, np.nan, panel["b"])}
-    add_part(board, gapped)
+    add_checkpoint(board, gapped)
     assert Board.open(tmp_path / "board.db").leaderboard().gaps.of_models == (0, 1, 0, 0)
     assert board.certificate().content.gaps.models == {"b": 1}
     with pytest.raises(DataError, match="differs from what was seen"):
@@ -189,7 +189,7 @@ def test_what_gaps_have_cost_counts_what_was_certified_inside_the_pass(tmp_path)
     board, panel = make(tmp_path / "board.db", incomplete="worst-case"), drawn(1)
     gapped = {**panel, "b": np.where(np.arange(60) == ITEMS.index(board.next_items[0]), np.nan, panel["b"])}
     for _ in RULE.fractions:
-        add_part(board, gapped)
+        add_checkpoint(board, gapped)
     board.retire("d")
     certified = board.leaderboard().graph.n_resolved
     assert certified > 0
@@ -202,7 +202,7 @@ def test_a_missing_score_may_be_defined_as_the_lowest(tmp_path):
     board, panel = make(tmp_path / "board.db", incomplete="zero"), drawn(1)
     gap = ITEMS.index(board.next_items[0])
     gapped = {**panel, "b": np.where(np.arange(60) == gap, np.nan, panel["b"])}
-    add_part(board, gapped)
+    add_checkpoint(board, gapped)
     complete(board, gapped)
     board.verify()
 
@@ -212,12 +212,12 @@ def test_a_run_of_the_pilot_is_no_part_of_the_pass(tmp_path):
     panel = drawn(1)
     assert board.next_checkpoint is None
     with pytest.raises(BoardError, match="the pilot is not finished"):
-        board.add_part(some(panel, MODELS, ITEMS[:6]))
+        add_upto(board, some(panel, MODELS, ITEMS[:6]))
     board.add(replace(some(panel, MODELS, ITEMS), runs=(("run-1",),)))
     part = some(panel, MODELS, board.next_items)
     with pytest.raises(BoardError, match="'run-1', which is part of replicate 1"):
-        board.add_part(replace(part, runs=(("run-1",),)))
-    board.add_part(replace(some(drawn(2), MODELS, board.next_items), runs=(("run-2",),)))
+        add_upto(board, replace(part, runs=(("run-1",),)))
+    add_upto(board, replace(some(drawn(2), MODELS, board.next_items), runs=(("run-2",),)))
     board.add(replace(some(drawn(2), MODELS, ITEMS), runs=(("run-3",),)))
     with pytest.raises(BoardError, match="replicate 2 is on the board already, with other scores"):
         board.add(replace(some(drawn(3), MODELS, ITEMS), runs=(("run-2",),)))
@@ -234,18 +234,18 @@ def test_a_part_that_repeats_the_pilot_is_refused(tmp_path, lost):
     if lost:
         again["b"][ITEMS.index(board.next_items[0])] = np.nan
     with pytest.raises(CopiedReplicateError, match="scores of pilot replicate 2 on every item up to checkpoint 1"):
-        add_part(board, again)
-    assert not Board.open(tmp_path / "board.db").state.epoch.parts
-    add_part(board, drawn(3))
+        add_checkpoint(board, again)
+    assert not Board.open(tmp_path / "board.db").state.epoch.passed
+    add_checkpoint(board, drawn(3))
     with pytest.raises(CopiedReplicateError, match="scores of pilot replicate 1 on every item up to checkpoint 2"):
-        add_part(board, pilots[0])
-    board.add_part(some(pilots[0], MODELS, board.next_items), copies="allow")
+        add_checkpoint(board, pilots[0])
+    add_upto(board, some(pilots[0], MODELS, board.next_items), copies="allow")
     counted = "because copies were allowed when they were added: part 2 of replicate 1."
     assert any(counted in note.text for note in board.certificate().content.notes)
     board.verify()
     allowed = make(tmp_path / "allowed.db", **options, copies="allow")
     for panel in (*pilots, pilots[0]):
-        complete(allowed, panel) if allowed.state.in_pilot else add_part(allowed, panel)
+        complete(allowed, panel) if allowed.state.in_pilot else add_checkpoint(allowed, panel)
     allowed.verify()
 
 
@@ -253,9 +253,9 @@ def test_a_few_scores_as_in_the_pilot_are_a_coincidence(tmp_path):
     board = make(tmp_path / "board.db", family="pilot-top-k", k=1, pilot=1, models=("a", "d"))
     panel = drawn(1, ("a", "d"))
     complete(board, panel)
-    add_part(board, panel)
+    add_checkpoint(board, panel)
     with pytest.raises(CopiedReplicateError, match="up to checkpoint 2"):
-        add_part(board, panel)
+        add_checkpoint(board, panel)
 
 
 def test_an_archive_is_the_same_board_again(tmp_path):
@@ -293,7 +293,7 @@ def test_every_prefix_of_the_ledger_is_a_board(tmp_path):
 
 def forge_part(rows, change):
     for row in rows:
-        if row["kind"] == "part":
+        if "upto" in row["content"]:
             change(row["content"], row)
             return
 
@@ -301,16 +301,17 @@ def forge_part(rows, change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda c, _: c.update(checkpoint=2), "checkpoint 2 is not the next one"),
-        (lambda c, _: c.update(blocks=7), "the blocks or items of checkpoint 1"),
-        (lambda c, _: c.update(items=7), "damaged|blocks or items"),
+        (lambda c, _: c.update(upto=18), "a look after 18 blocks is not planned; the next checkpoint is after 6"),
+        (lambda c, _: c.update(upto=7), "a look after 7 blocks is not planned; the next checkpoint is after 6"),
+        (lambda c, _: c.update(replicate=2), "number 2 is not the next one"),
+        (lambda c, _: c.pop("upto"), "the scores of model 'd' in replicate 1 of epoch 1 are missing"),
         (lambda c, _: c["vectors"].pop("a"), "lacks model 'a'"),
         (
             lambda c, _: c.update(look={"edges": 9, "resolved_pairs": 9}),
             "its look.edges is 9",
         ),
         (lambda c, _: c.update(current={"0": "//8="}), "its current.0 is"),
-        (lambda c, row: row.update(kind="replicate"), "is missing|unknown key"),
+        (lambda c, row: row.update(kind="pilot"), "is missing|unknown key"),
     ],
 )
 def test_a_forged_part_is_found(tmp_path, change, message):
@@ -323,12 +324,12 @@ def test_a_forged_part_is_found(tmp_path, change, message):
 def test_a_part_that_was_left_out_is_found(tmp_path):
     forged = parsed(life(tmp_path / "board.db"))
     del forged.rows[1]
-    with pytest.raises(BoardError, match="checkpoint 2 is not the next one"):
+    with pytest.raises(BoardError, match="a look after 18 blocks is not planned; the next checkpoint is after 6"):
         import_lines(forged.lines(), tmp_path / "forged.db", source="archive", verify=verify_session)
 
 
 def test_a_part_belongs_to_a_board_with_checkpoints(tmp_path):
-    part = next(row for row in parsed(life(tmp_path / "board.db")).rows if row["kind"] == "part")
+    part = next(row for row in parsed(life(tmp_path / "board.db")).rows if "upto" in row["content"])
     forged = parsed(Board.create(tmp_path / "plain.db", BoardDesign(), models=MODELS, items=ITEMS))
     part["content"]["views"], part["at"] = {}, forged.rows[0]["at"]
     forged.rows.append(part)
@@ -348,29 +349,28 @@ def test_a_changed_score_of_a_part_is_found(tmp_path):
     board = life(tmp_path / "board.db")
     changed = pack(1.0 - np.ones(6))
     with closing(sqlite3.connect(tmp_path / "board.db")) as connection, connection:
-        place = part_place(1)
+        place = checkpoint_place(6)
         connection.execute(
             "UPDATE bbedge_vectors SET data = ? WHERE replicate = ? AND model = 'a' AND epoch = 1", (changed, place)
         )
-    with pytest.raises(
-        BoardError, match="'a' in the part of the first pass before checkpoint 1 of epoch 1 were changed"
-    ):
+    with pytest.raises(BoardError, match="'a' in the first pass up to 6 blocks of epoch 1 were changed"):
         board.verify()
 
 
 def test_places_of_parts():
-    assert [part_number(place) for place in (part_place(1), part_place(8), 1, -1, -(2**30))] == [1, 8, None, None, None]
+    places = (checkpoint_place(1), checkpoint_place(8), 1, -1, -(2**30))
+    assert [upto_at(place) for place in places] == [1, 8, None, None, None]
 
 
 def test_keys_of_a_part(tmp_path):
     board = life(tmp_path / "board.db")
-    part = next(event.content for event in board.events if isinstance(event.content, PartAdded))
-    assert (part.checkpoint, part.blocks, part.items) == (1, 6, 6)
+    first = next(event.content for event in board.events if isinstance(event.content, ReplicateAdded))
+    assert (first.replicate, first.upto, first.place) == (1, 6, checkpoint_place(6))
 
 
 def test_models_may_be_stopped_until_nothing_is_left(tmp_path):
     board, panel = make(tmp_path / "board.db"), drawn(1)
-    add_part(board, panel)
+    add_checkpoint(board, panel)
     for model in MODELS:
         board.retire(model)
     board = Board.open(tmp_path / "board.db")
@@ -384,7 +384,7 @@ def test_a_model_that_comes_before_the_first_part_waits_for_the_complete_pass(tm
     board.add_model("e")
     panel = drawn(1, (*MODELS, "e"))
     for _ in range(3):
-        add_part(board, panel)
+        add_checkpoint(board, panel)
     board = Board.open(tmp_path / "board.db")
     assert [look.models for look in board.leaderboard().early.looks] == [5, 5, 5]
     assert board.certificate().content.first_pass.blocks == 36
@@ -402,11 +402,11 @@ def test_a_model_that_stops_inside_the_pass_forfeits_what_it_has_against_a_new_o
     board = make(tmp_path / "board.db")
     board.add_model("e")
     panel = drawn(1, (*MODELS, "e"))
-    add_part(board, panel)
+    add_checkpoint(board, panel)
     board.retire("d")
     made = board.leaderboard()
     assert made.log_e[4, 3] < -100.0 > made.log_e[3, 4]
-    add_part(board, panel)
+    add_checkpoint(board, panel)
     complete(board, panel)
     made = Board.open(tmp_path / "board.db").leaderboard()
     assert made.log_e[4, 3] < -100.0 > made.log_e[3, 4]
@@ -425,7 +425,7 @@ def test_on_a_board_without_checkpoints_a_model_that_stops_keeps_its_evidence(tm
 def test_items_may_come_inside_the_pass_whose_certificates_stand(tmp_path):
     board, panel = make(tmp_path / "board.db"), drawn(1)
     for _ in range(3):
-        add_part(board, panel)
+        add_checkpoint(board, panel)
     edges = board.leaderboard().graph.n_edges
     board.add_items(["r1"])
     board = Board.open(tmp_path / "board.db")
@@ -441,7 +441,7 @@ def test_checkpoints_that_were_passed_by_are_part_of_the_complete_pass(tmp_path)
     for looks in range(4):
         board = make(tmp_path / f"{looks}.db")
         for _ in range(looks):
-            add_part(board, panel)
+            add_checkpoint(board, panel)
         complete(board, panel)
         found.append(board.leaderboard().log_e)
     for log_e in found[1:]:

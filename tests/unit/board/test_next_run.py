@@ -3,13 +3,13 @@
 import json
 
 from bbedge.board import Board, BoardDesign
-from bbedge.core.checkpoints import pass_plan
-from unit.board.passes import ITEMS, MODELS, add_part, complete, drawn, make
+from bbedge.core.checkpoints import first_run_plan
+from unit.board.passes import ITEMS, MODELS, add_checkpoint, complete, drawn, make
 
 
 def test_a_first_pass_comes_in_parts_then_the_rest_then_complete_replicates(tmp_path):
     board, panel = make(tmp_path / "board.db"), drawn(1)
-    order = [ITEMS[place] for place in pass_plan(board.state.epoch.stages[0].design).order]
+    order = [ITEMS[place] for place in first_run_plan(board.state.epoch.stages[0].design).order]
     seen = []
     for number, until in ((1, 6), (2, 18), (3, 36)):
         run = board.next_run
@@ -17,7 +17,7 @@ def test_a_first_pass_comes_in_parts_then_the_rest_then_complete_replicates(tmp_
         assert run.items == board.next_items == tuple(order[len(seen) : until])
         assert run.models == tuple(board.state.active)
         seen += run.items
-        add_part(board, panel)
+        add_checkpoint(board, panel)
         if number == 2:
             board.retire("d")
     run = board.next_run

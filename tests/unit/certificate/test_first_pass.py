@@ -14,7 +14,7 @@ from bbedge.core.scores import Scores
 from bbedge.display.terminal import show_leaderboard
 from bbedge.errors import FormatError
 from bbedge.verify.verify import verify_certificate
-from unit.board.passes import ITEMS, MODELS, add_part, complete, drawn, life, make
+from unit.board.passes import ITEMS, MODELS, add_checkpoint, complete, drawn, life, make
 from unit.certificate.documents import checked, schema
 
 
@@ -22,10 +22,10 @@ from unit.certificate.documents import checked, schema
 def inside(tmp_path):
     """A board inside its first pass, where something is certified and a model was stopped."""
     board, panel = make(tmp_path / "board.db"), drawn(1)
-    add_part(board, panel)
-    add_part(board, panel)
+    add_checkpoint(board, panel)
+    add_checkpoint(board, panel)
     board.retire("d")
-    add_part(board, panel)
+    add_checkpoint(board, panel)
     return board
 
 
@@ -104,8 +104,8 @@ def test_views_have_parts_of_their_own(tmp_path):
         tmp_path / "board.db", design, models=MODELS, items=ITEMS, columns={"topic": topics}, order_seed=3
     )
     panel = drawn(1)
-    add_part(board, panel)
-    add_part(board, panel)
+    add_checkpoint(board, panel)
+    add_checkpoint(board, panel)
     content = plain(board)
     assert [len(view["parts"]) for view in content["views"]] == [2, 2]
     assert verify_certificate(content, board).verified
@@ -167,7 +167,7 @@ def test_every_display_says_that_the_first_run_is_not_complete(inside, capsys):
 def test_before_anything_is_certified(tmp_path):
     board = make(tmp_path / "board.db", checkpoints=CheckpointRule(fractions=(0.02, 0.5)))
     assert "there is no complete run" in board.certificate().answer
-    add_part(board, drawn(1))
+    add_checkpoint(board, drawn(1))
     assert board.certificate().answer == (
         "Nothing is certified yet. The first run is not complete: 3.33 % of blocks, checkpoint 1 of 2."
     )
@@ -181,7 +181,7 @@ def test_a_table_of_complete_runs_verifies_looks_inside_and_their_absence():
     assert content["first_pass"]["complete"]
     assert verify_certificate(content, scores).verified
     certifier = Certifier(design)
-    certifier.update_part(panel[:, [ITEMS.index(item) for item in certifier.next_items]])
+    certifier.update(panel[:, [ITEMS.index(item) for item in certifier.next_items]], certifier.next_checkpoint.blocks)
     certifier.update(panel)
     looked = json.loads(certifier.leaderboard().to_json())
     assert looked["parts"] != content["parts"]
@@ -192,8 +192,8 @@ def test_a_leaderboard_inside_the_pass_has_a_certificate_without_a_board():
     panel = np.stack(list(drawn(1).values()))
     design = Scores.of([panel], models=MODELS, items=ITEMS).design(checkpoints=Checkpoints(order_seed=5))
     certifier = Certifier(design)
-    while certifier.next_checkpoint is not None:
-        certifier.update_part(panel[:, [ITEMS.index(item) for item in certifier.next_items]])
+    while (upcoming := certifier.next_checkpoint) is not None:
+        certifier.update(panel[:, [ITEMS.index(item) for item in certifier.next_items]], upcoming.blocks)
     content = json.loads(certifier.leaderboard().to_json())
     assert {model["mean"] for model in content["models"]} == {None}
     assert content["models"][0]["name"] == "a"

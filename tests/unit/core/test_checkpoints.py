@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from bbedge.core.certifier import Certifier
-from bbedge.core.checkpoints import FRACTIONS, Checkpoints, pass_plan
+from bbedge.core.checkpoints import FRACTIONS, Checkpoints, first_run_plan
 from bbedge.core.design import Design
 from bbedge.errors import DesignError, DomainError
 
@@ -42,7 +42,7 @@ def test_a_checkpoint_has_at_least_one_block():
     given = Checkpoints(order_seed=1, fractions=(1e-12, 0.5))
     assert given.planned(4) == {1: 0.25, 2: 0.25}
     certifier = Certifier(Design.make(MODELS, ITEMS[:4], checkpoints=given))
-    certifier.update_part([[1.0], [0.0]])
+    certifier.update([[1.0], [0.0]], certifier.next_checkpoint.blocks)
     assert certifier.next_items
 
 
@@ -71,7 +71,7 @@ def test_what_is_refused(options, message):
 
 
 def test_the_plan_counts_blocks_of_the_design():
-    plan = pass_plan(Design.make(MODELS, ITEMS, checkpoints=Checkpoints(order_seed=1)))
+    plan = first_run_plan(Design.make(MODELS, ITEMS, checkpoints=Checkpoints(order_seed=1)))
     assert [each.blocks for each in plan.checkpoints] == [2, 4, 8, 14, 24, 40, 70, 120]
     assert [each.number for each in plan.checkpoints] == list(range(1, 9))
     assert [len(plan.new_places(k)) for k in range(1, 9)] == [2, 2, 4, 6, 10, 16, 30, 50]
@@ -79,7 +79,7 @@ def test_the_plan_counts_blocks_of_the_design():
 
 
 def test_checkpoints_at_the_same_block_are_one():
-    plan = pass_plan(Design.make(MODELS, ITEMS[:20], checkpoints=Checkpoints(order_seed=1)))
+    plan = first_run_plan(Design.make(MODELS, ITEMS[:20], checkpoints=Checkpoints(order_seed=1)))
     assert [each.blocks for each in plan.checkpoints] == [1, 2, 3, 4, 7, 12]
     assert math.isclose(plan.checkpoints[0].weight, 3 / 16)
     assert sum(Fraction(each.weight) for each in plan.checkpoints) <= Fraction(1, 2)
@@ -88,7 +88,7 @@ def test_checkpoints_at_the_same_block_are_one():
 def test_blocks_that_a_view_does_not_weigh_count_for_checkpoints():
     weights = [1.0] * 50 + [0.0] * 150
     design = Design.make(MODELS, ITEMS, weights=weights, checkpoints=Checkpoints(order_seed=1))
-    assert pass_plan(design).checkpoints[-1].blocks == 120
+    assert first_run_plan(design).checkpoints[-1].blocks == 120
 
 
 def test_too_few_blocks_are_refused():
@@ -121,4 +121,4 @@ def test_everything_about_checkpoints_is_in_the_hash():
         )
     ]
     assert len({design.hash for design in designs}) == len(designs)
-    assert pass_plan(designs[0]) is None
+    assert first_run_plan(designs[0]) is None

@@ -11,8 +11,8 @@ import pytest
 from bbedge.core import bounds
 from bbedge.core.arrays import load_arrays, write_archive
 from bbedge.core.certifier import Certifier
-from bbedge.core.checkpoint_evidence import Part, part_kind, plan_of
-from bbedge.core.checkpoints import Checkpoints, pass_plan
+from bbedge.core.checkpoint_evidence import CheckpointBets, checkpoint_kind, plan_of
+from bbedge.core.checkpoints import Checkpoints, first_run_plan
 from bbedge.core.design import Design
 from bbedge.errors import DataError, DesignError
 from early_oracle import Setting, e_holm, with_memory
@@ -51,7 +51,7 @@ def setting_of(design):
         directions=design.n_directions / design.share,
         tau=design.tau,
         weights=design.weights,
-        kind=part_kind(design),
+        kind=checkpoint_kind(design),
     )
 
 
@@ -60,8 +60,8 @@ def parts_of(certifier, panel):
     place = {item: i for i, item in enumerate(certifier.evidence.design.items)}
     rows = [MODELS.index(model) for model in certifier.evidence.active]
     looks = []
-    while certifier.next_checkpoint is not None:
-        certifier.update_part(panel[np.ix_(rows, [place[item] for item in certifier.next_items])])
+    while (upcoming := certifier.next_checkpoint) is not None:
+        certifier.update(panel[np.ix_(rows, [place[item] for item in certifier.next_items])], upcoming.blocks)
         looks.append(certifier.last_looks)
     return looks
 
@@ -156,7 +156,7 @@ def test_e_holm_with_memory_inside_the_pass_is_that_of_the_definition(planned):
 
 
 def test_a_view_without_weight_in_a_part_has_the_evidence_of_nothing():
-    order = pass_plan(make()).order
+    order = first_run_plan(make()).order
     weights = np.zeros(N)
     weights[order[-1]] = 1.0
     design = make(weights=weights.tolist())
@@ -172,7 +172,7 @@ def test_stakes_do_not_depend_on_which_blocks_were_drawn():
     grids = set()
     for seed in range(5):
         design = make(weights=weights, checkpoints=replace(EARLY, order_seed=seed))
-        grids.add(Part.of(design, design.layout, plan_of(design), 2).bets.stakes.values)
+        grids.add(CheckpointBets.of(design, design.layout, plan_of(design), 2).bets.stakes.values)
     assert len(grids) == 1
 
 
@@ -192,7 +192,7 @@ def test_it_remembers_at_which_part_each_comparison_was_certified():
     assert ((first > 0) == inside.edges).all()
     assert (inside.first_certified == (first > 0)).all()
     a, b = np.argwhere(first > 0)[0]
-    assert inside.early.part_of(a, b).number == first[a, b]
+    assert inside.early.checkpoint_of(a, b).number == first[a, b]
     certifier.update(panel)
     after = certifier.leaderboard()
     assert after.early.is_complete
@@ -206,7 +206,7 @@ def test_it_remembers_at_which_part_each_comparison_was_certified():
 def test_what_was_certified_inside_the_pass_stands():
     """A lead that the rest of the pass takes back."""
     design = make(blocks="item", alpha=0.3)
-    order = pass_plan(design).order
+    order = first_run_plan(design).order
     panel = np.zeros((3, N))
     panel[0, order[:15]], panel[1, order[15:]] = 1.0, 1.0
     certifier = Certifier(design)
@@ -222,7 +222,7 @@ def test_means_inside_the_pass_are_those_of_what_is_complete():
     panel, certifier = panels(1)[0], Certifier(design)
     assert np.isnan(certifier.leaderboard().means).all()
     parts_of(certifier, panel)
-    places = pass_plan(design).places(4)
+    places = first_run_plan(design).places(4)
     assert np.allclose(certifier.leaderboard().means, panel[:, places].mean(axis=1))
     chosen = [i for i in places if FIRST[i]]
     assert np.allclose(certifier.leaderboard().view("first").means, panel[:, chosen].mean(axis=1))
@@ -234,7 +234,7 @@ def test_a_complete_pass_that_differs_from_what_was_seen_is_refused():
     certifier, panel = Certifier(make(gaps="worst-case")), panels(1, holes=0.1)[0]
     parts_of(certifier, panel)
     before = certifier.to_bytes()
-    place = int(pass_plan(make()).order[3])
+    place = int(first_run_plan(make()).order[3])
     for other in (1.0 - np.nan_to_num(panel[1, place], nan=1.0), 0.25):
         changed = panel.copy()
         changed[1, place] = other
@@ -242,26 +242,29 @@ def test_a_complete_pass_that_differs_from_what_was_seen_is_refused():
             certifier.update(changed)
     assert certifier.to_bytes() == before
     later = panel.copy()
-    later[:, pass_plan(make()).order[-1]] = 0.5  # not seen yet
+    later[:, first_run_plan(make()).order[-1]] = 0.5  # not seen yet
     certifier.update(later)
 
 
 def test_parts_in_the_wrong_place_are_refused():
     certifier, panel = Certifier(make()), panels(1)[0]
     with pytest.raises(DataError, match="expected 3 models x"):
-        certifier.update_part(panel)
+        certifier.update(panel, certifier.next_checkpoint.blocks)
     with pytest.raises(DataError, match=r"score nan of model 'a' on item"):
-        certifier.update_part(np.full((3, len(certifier.next_items)), np.nan))
+        certifier.update(np.full((3, len(certifier.next_items)), np.nan), certifier.next_checkpoint.blocks)
+    for upto in (certifier.next_checkpoint.blocks - 1, first_run_plan(make()).checkpoints[1].blocks, 0, len(ITEMS)):
+        with pytest.raises(DataError, match=rf"a look after {upto} blocks? is not planned here; the next"):
+            certifier.update(panel[:, [ITEMS.index(item) for item in certifier.next_items]], upto)
     parts_of(certifier, panel)
     with pytest.raises(DataError, match="every checkpoint of the first pass has passed; add the complete pass"):
-        certifier.update_part(panel)
-    assert len(certifier.next_items) == len(ITEMS) - pass_plan(make()).checkpoints[-1].items
+        certifier.update(panel, 1)
+    assert len(certifier.next_items) == len(ITEMS) - first_run_plan(make()).checkpoints[-1].items
     certifier.update(panel)
     assert certifier.next_items == ()
     with pytest.raises(DataError, match="the first pass is complete"):
-        certifier.update_part(panel)
+        certifier.update(panel, 1)
     with pytest.raises(DesignError, match="this design has no checkpoints"):
-        Certifier(make(checkpoints=None)).update_part(panel)
+        Certifier(make(checkpoints=None)).update(panel, 1)
 
 
 # State -----------------------------------------------------------------------------------------------------------
@@ -281,14 +284,14 @@ def test_a_state_without_checkpoints_knows_nothing_of_them():
 def test_damaged_states_inside_the_pass_are_refused():
     certifier, panel = Certifier(make()), panels(1)[0]
     place = {item: i for i, item in enumerate(ITEMS)}
-    certifier.update_part(panel[:, [place[item] for item in certifier.next_items]])
+    certifier.update(panel[:, [place[item] for item in certifier.next_items]], certifier.next_checkpoint.blocks)
     arrays = load_arrays(certifier.to_bytes())
     inner = load_arrays(arrays["evidence"].tobytes())
     whole = archive(arrays)
     assert Certifier.from_bytes(make(), whole).to_bytes() == whole
     broken = [
         {name: array for name, array in arrays.items() if name != "seen"},
-        {name: array for name, array in arrays.items() if name != "parts"},
+        {name: array for name, array in arrays.items() if name != "looks"},
         arrays | {"seen": arrays["seen"][:2]},
         arrays | {"seen": arrays["seen"][:, :0]},
         arrays | {"evidence": as_bytes(inner | {"early.passed": np.array([9])})},
@@ -319,7 +322,7 @@ def test_a_model_that_stops_inside_the_pass_keeps_what_it_had(options):
     certifier, data = Certifier(make(**options)), panels(3, holes=0.05 if "gaps" in options else 0.0)
     place = {item: i for i, item in enumerate(ITEMS)}
     for _ in range(2):
-        certifier.update_part(data[0][:, [place[item] for item in certifier.next_items]])
+        certifier.update(data[0][:, [place[item] for item in certifier.next_items]], certifier.next_checkpoint.blocks)
     then = certifier.leaderboard()
     certifier.stop(["b"])
     parts_of(certifier, data[0])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bbedge.baselines.e_values import edges_at_looks
-from bbedge.core.checkpoints import Checkpoints, pass_plan
+from bbedge.core.checkpoints import Checkpoints, first_run_plan
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
 from bbedge.core.forecast import Forecast, Outlook, bet_penalty, penalty, pilot_outlooks, typical_outlook
@@ -58,9 +58,9 @@ def test_the_forecast_of_a_part_is_what_simulation_shows(uneven):
         better, worse = 0.5 + gap / 2 + shift, 0.5 - gap / 2 - shift
         noise = float(np.mean(better * (1 - better) + worse * (1 - worse))) / 4.0
         forecast = Forecast(design=design, outlook=Outlook(noise=noise, unevenness=uneven**2))
-        checkpoint = pass_plan(design).checkpoints[number - 1]
+        checkpoint = first_run_plan(design).checkpoints[number - 1]
         planned = forecast.part_power(gap, checkpoint)
-        places = pass_plan(design).order[: checkpoint.items]
+        places = first_run_plan(design).order[: checkpoint.items]
         seen = 0
         for _ in range(repetitions):
             drawn = rng.permutation(items)  # a random order is the same as random items in a fixed one
@@ -68,7 +68,7 @@ def test_the_forecast_of_a_part_is_what_simulation_shows(uneven):
             certifier, done = Certifier(design), 0
             for _ in range(number):
                 upcoming = certifier.next_checkpoint.items
-                look = certifier.update_part(scores[:, places[done:upcoming]])
+                look = certifier.update(scores[:, places[done:upcoming]], certifier.next_checkpoint.blocks)
                 done = upcoming
             seen += bool(look.edges[0, 1])
         # Three standard errors. Earlier checkpoints, which the forecast leaves out, add little evidence.

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from bbedge.core.certifier import Certifier
-from bbedge.core.checkpoints import Checkpoints, pass_plan
+from bbedge.core.checkpoints import Checkpoints, first_run_plan
 from bbedge.core.design import Design
 from bbedge.core.leaderboard import certify_design
-from bbedge.core.positions import pass_outcomes, position_trends, strongest
+from bbedge.core.positions import first_run_outcomes, position_trends, strongest
 from bbedge.core.scores import Scores
 
 ITEMS = tuple(f"q{i}" for i in range(60))
@@ -25,7 +25,7 @@ def panel(seed, n_models=2, chance=0.7):
 
 def degraded(made, after=0.6):
     """The first model fails from this part of the run order on."""
-    scores, order = panel(1), pass_plan(made).order
+    scores, order = panel(1), first_run_plan(made).order
     scores[0, order[int(after * len(order)) :]] = 0.0
     return scores
 
@@ -54,11 +54,14 @@ def test_the_same_seed_gives_the_same_numbers_everywhere():
 
 def test_outcomes_are_means_of_blocks_in_the_run_order():
     scores = np.array([[0.0, 1.0, 1.0, np.nan, 0.5], [np.nan, np.nan, 1.0, 0.0, 0.0]])
-    found = pass_outcomes(scores, [0, 2, 3, 5])
+    found = first_run_outcomes(scores, [0, 2, 3, 5])
     assert found.tolist() == [[0.5, 1.0, 0.5], [0.5, 1.0, 0.0]]  # where there is none, the mean of the model
     long = np.arange(1000.0)[None]
-    assert pass_outcomes(long, range(1001)).shape == (1, 125)
-    assert pass_outcomes(long[:, :999], range(1001))[0, :2].tolist() == [10.5, 18.5]  # the first seven are left out
+    assert first_run_outcomes(long, range(1001)).shape == (1, 125)
+    assert first_run_outcomes(long[:, :999], range(1001))[0, :2].tolist() == [
+        10.5,
+        18.5,
+    ]  # not the first seven
 
 
 @pytest.mark.parametrize("places", [0, 3, 7])
@@ -91,11 +94,11 @@ def test_sound_runs_have_no_such_note():
 
 def test_a_certifier_says_the_same_inside_the_pass_after_it_and_when_it_is_resumed():
     made, scores = design(), degraded(design(), after=0.3)
-    certifier, order = Certifier(made), pass_plan(made).order
+    certifier, order = Certifier(made), first_run_plan(made).order
     start = 0
     while certifier.next_checkpoint is not None:
         end = certifier.next_checkpoint.items
-        certifier.update_part(scores[:, order[start:end]])
+        certifier.update(scores[:, order[start:end]], certifier.next_checkpoint.blocks)
         start = end
     inside = certifier.leaderboard().early.position
     assert inside.is_alarm

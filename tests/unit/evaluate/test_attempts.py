@@ -115,7 +115,7 @@ def test_a_first_run_in_parts_that_is_drawn_again_leaves_a_trace(tmp_path):
     study = fake_study(tmp_path, TIED, budget=1, drop="never", checkpoints=[0.25, 0.5])
     run(study, samples=20)  # the first part is on the board
     with closing(Board.open(study.board)) as board:
-        assert board.state.epoch.parts
+        assert board.state.epoch.passed
     shutil.rmtree(study.folder)
     run(study)
     assert attempts(study) == [(1, 1, "abandoned", "journal-missing"), (1, 2, "finished", None)]

@@ -23,7 +23,7 @@ from bbedge.core.checkpoints import run_order
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError
 from bbedge.evaluate.engine import Benchmark, Sample
-from bbedge.evaluate.events import Dropped, Looked, PartLooked, ReplicateBegun, SampleDone, plain
+from bbedge.evaluate.events import Dropped, Looked, ReplicateBegun, SampleDone, plain
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.study_board import first_run_of, frozen_design
 from bbedge.gate import Claim, Policy, gate
@@ -116,11 +116,11 @@ def test_it_looks_drops_and_stops_inside_the_pass(tmp_path):
     ended, seen = run(study, engine)
     assert ended.reason == "answered"
     assert ended.leaderboard.replicates == 0
-    parts = [event for event in seen if isinstance(event, PartLooked)]
+    parts = [event for event in seen if isinstance(event, Looked) and event.checkpoint]
     assert [event.checkpoint.number for event in parts] == list(range(1, len(parts) + 1))
     assert len(parts) < 8
     assert [event.checkpoint.blocks for event in parts] == [3, 5, 10, 17, 29, 48, 84, 144][: len(parts)]
-    assert not any(isinstance(event, Looked) for event in seen)
+    assert not any(isinstance(event, Looked) and event.checkpoint is None for event in seen)
     assert sum(isinstance(event, ReplicateBegun) for event in seen) == 1
     # A model that was dropped at a checkpoint is not run after it.
     running = list(WIDE.models)
@@ -129,7 +129,7 @@ def test_it_looks_drops_and_stops_inside_the_pass(tmp_path):
             assert event.model in running
         elif isinstance(event, Dropped):
             running = list(event.left)
-        elif isinstance(event, PartLooked):
+        elif isinstance(event, Looked) and event.checkpoint:
             assert event.models == tuple(running)
             share = f"{100 * event.checkpoint.fraction:.3g} % of blocks, {len(running)} models running"
             assert f"checkpoint {event.checkpoint.number} of 8 ({share})" in line(event)
@@ -152,7 +152,7 @@ def test_the_screen_leaves_out_what_was_dropped_inside_the_pass(tmp_path):
 
     def watch(event):
         screen(event)
-        if isinstance(event, SampleDone | PartLooked):
+        if isinstance(event, SampleDone | Looked):
             with console.capture() as frame:
                 console.print(screen.render())
             frames.append(frame.get())
@@ -197,7 +197,7 @@ def test_a_pass_that_is_never_stopped_is_that_of_a_certifier_fed_with_the_parts(
     study, engine = fake_study(tmp_path, TIED, budget=2, drop="never"), FakeEngine(TIED)
     ended, seen = run(study, engine)
     assert ended.reason == "budget"
-    assert sum(isinstance(event, PartLooked) for event in seen) == 8
+    assert sum(isinstance(event, Looked) and event.checkpoint is not None for event in seen) == 8
     with opened(study) as board:
         verify(board.store)
         design, found = board.state.epoch.stages[0].design, board.leaderboard()
@@ -206,7 +206,7 @@ def test_a_pass_that_is_never_stopped_is_that_of_a_certifier_fed_with_the_parts(
     panels = [TIED.panel(np.random.default_rng([0, replicate])) for replicate in (1, 2)]
     columns = [TIED.items.index(item) for item in design.items]
     for checkpoint in plan.checkpoints:
-        certifier.update_part(panels[0][:, columns][:, plan.new_places(checkpoint.number)])
+        certifier.update(panels[0][:, columns][:, plan.new_places(checkpoint.number)], certifier.next_checkpoint.blocks)
     for panel in panels:
         certifier.update(panel[:, columns])
     direct = certifier.leaderboard()
@@ -233,7 +233,7 @@ def test_a_study_that_began_without_looks_goes_on_without(tmp_path):
     Board.create(study.board, design, models=study.names, items=benchmark.items, blocks=benchmark.blocks).close()
     ended, seen = run(study, FakeEngine(TIED))
     assert ended.leaderboard.early is None
-    assert not any(isinstance(event, PartLooked) for event in seen)
+    assert not any(isinstance(event, Looked) and event.checkpoint for event in seen)
     assert "first_pass" not in plain(ended)
     assert '"shares"' not in (study.folder / "usage.jsonl").read_text()
     with pytest.raises(BbedgeError, match="'checkpoints' differ"):
@@ -254,13 +254,13 @@ def test_a_gate_is_decided_inside_the_pass_and_does_not_run_other_models(tmp_pat
         "1 blocking claim: 1 PASS",
         0,
     )
-    parts = [event for event in seen if isinstance(event, PartLooked)]
+    parts = [event for event in seen if isinstance(event, Looked) and event.checkpoint]
     assert parts[1].models == (new, old)
     with opened(study) as board:
         systems = study.question.systems
         found = gate(rules, stored_scores(board, systems), first_run=first_run_of(board, systems))
-    assert (found.release, found.part) == ("ship", parts[-1].checkpoint.fraction)
-    assert found.results[0].since_part == parts[-1].checkpoint.fraction
+    assert (found.release, found.fraction) == ("ship", parts[-1].checkpoint.fraction)
+    assert found.results[0].since_fraction == parts[-1].checkpoint.fraction
 
 
 def test_the_board_says_whether_parts_had_been_seen_when_a_policy_was_stated(tmp_path):
@@ -271,7 +271,7 @@ def test_the_board_says_whether_parts_had_been_seen_when_a_policy_was_stated(tmp
     later = gated(tmp_path, rules.changed(alpha=0.01))
     run(later, FakeEngine(WIDE), at_most=0)
     with opened(study) as board:
-        parts = len(board.state.epoch.parts)
+        parts = board.state.epoch.passed
         first, second = (note.text for note in board.noted if note.about == "gate")
     assert first.endswith("stated before the first replicate.")
     assert second.endswith(f"stated when {parts} parts of the first replicate had been seen.")
@@ -297,7 +297,7 @@ class Divisible(Whole):
 def test_an_engine_whose_run_is_the_unit_looks_at_complete_passes(tmp_path):
     study = fake_study(tmp_path, WIDE, budget=1)
     ended, seen = run(study, Whole(WIDE))
-    assert not any(isinstance(event, PartLooked) for event in seen)
+    assert not any(isinstance(event, Looked) and event.checkpoint for event in seen)
     with opened(study) as board:
         assert board.design == BoardDesign(planned=1)
         (note,) = (note for note in board.noted if note.about == "checkpoints")
@@ -364,7 +364,7 @@ def test_a_part_that_repeats_the_pilot_is_refused(tmp_path):
     allowed = fake_study(tmp_path, TIED, **options, budget=3, run={"copies": "allow"})
     run(allowed, Greedy(TIED), at_most=1)
     with opened(study) as board:
-        assert (len(board.state.epoch.parts), board.state.epoch.replicates) == (2, 1)
+        assert (board.state.epoch.passed, board.state.epoch.replicates) == (2, 1)
 
 
 def test_the_design_of_a_study_is_not_changed_by_its_benchmark(tmp_path):
@@ -390,7 +390,7 @@ def stopped_at(study, checkpoint, engine=None):
     """Run a study until it is interrupted right after a look inside the first pass."""
 
     def watch(event):
-        if isinstance(event, PartLooked) and event.checkpoint.number == checkpoint:
+        if isinstance(event, Looked) and event.checkpoint and event.checkpoint.number == checkpoint:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -404,7 +404,7 @@ def test_what_the_journal_loses_inside_the_pass_is_as_on_the_board(tmp_path, is_
     page = stopped_at(study, 3)
     page.unlink() if is_deleted else page.write_bytes(b"")
     with opened(study) as board:
-        seen = first_run_of(board, TIED.models).parts
+        seen = [*first_run_of(board, TIED.models).panels.values()]
         places = board.state.epoch.seen_places
     other = FakeEngine(TIED, seed=1)
     ended, _ = run(study, other)
@@ -437,7 +437,8 @@ def test_a_part_that_another_command_has_added_to_the_study_is_refused(tmp_path)
     study = fake_study(tmp_path, TIED, budget=1, drop="never")
     stopped_at(study, 1)
     with opened(study) as board:
-        board.add_part(Scores.of(np.ones((3, len(board.next_items))), models=study.names, items=board.next_items))
+        new = Scores.of(np.ones((3, len(board.next_items))), models=study.names, items=board.next_items)
+        board.add(new, upto=board.next_checkpoint.blocks)
     with pytest.raises(BbedgeError, match="another command has added a part to the board"):
         run(study, FakeEngine(TIED))
 
@@ -479,7 +480,8 @@ def test_parts_that_no_study_has_run_are_refused(tmp_path):
     with closing(
         Board.create(study.board, design, models=study.names, items=benchmark.items, blocks=benchmark.blocks)
     ) as board:
-        board.add_part(Scores.of(np.ones((3, len(board.next_items))), models=study.names, items=board.next_items))
+        new = Scores.of(np.ones((3, len(board.next_items))), models=study.names, items=board.next_items)
+        board.add(new, upto=board.next_checkpoint.blocks)
     with pytest.raises(BbedgeError, match="holds replicates that no study has run"):
         run(study, engine)
 

@@ -9,7 +9,7 @@ import pytest
 from bbedge.board import Board
 from bbedge.board.stored_scores import stored_scores
 from bbedge.errors import DataError, DesignError
-from bbedge.evaluate.events import Looked, PartLooked
+from bbedge.evaluate.events import Looked
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.study_board import first_run_of, open_board, reserved_study, study_hash
 from bbedge.gate import Claim, Policy
@@ -59,17 +59,17 @@ def test_every_look_is_in_the_ledger_before_it_is_reported(tmp_path):
     ledger, seen = tmp_path / "gate.bbedge", []
 
     def watch(event):
-        if isinstance(event, PartLooked):
+        if isinstance(event, Looked) and event.checkpoint:
             (use,) = read_ledger(ledger).uses
             assert use.report is None
             *_, (kind, last) = contents(ledger)[0]
-            assert (kind, list(last["parts"])) == ("looked", [str(event.checkpoint.number)])
+            assert (kind, list(last["parts"])) == ("looked", [str(event.checkpoint.blocks)])
             seen.append(event.checkpoint.fraction)
 
     found = run(fake_study(tmp_path, WIDE), ledger, FakeEngine(WIDE), watch)
     assert (found.use.number, found.use.level, found.is_known) == (1, level_of(RULES, 1), False)
     result = found.report.results[0]
-    assert (result.verdict, result.since_part, found.report.replicates) == ("PASS", seen[-1], 0)
+    assert (result.verdict, result.since_fraction, found.report.replicates) == ("PASS", seen[-1], 0)
     assert 1 < len(seen) < 8
     before = contents(ledger)
     again = run(fake_study(tmp_path, WIDE), ledger, FakeEngine(WIDE, fails=lambda *_: pytest.fail("nothing is run")))
@@ -91,7 +91,7 @@ def test_a_study_that_crashes_anywhere_ends_with_the_same_ledger(tmp_path, synth
         pass
     shutil.copytree(tmp_path / "whole", tmp_path / "broken")
     found = run(study, whole, engine)
-    assert (found.report.part is None) == (synthetic is NEAR), "one study stops inside the first pass, one after it"
+    assert (found.report.fraction is None) == (synthetic is NEAR), "one study stops inside the first pass, one after it"
     calls = 0
 
     def crash(*_):
@@ -102,7 +102,7 @@ def test_a_study_that_crashes_anywhere_ends_with_the_same_ledger(tmp_path, synth
         return False
 
     def crash_at_a_look(event):
-        if isinstance(event, PartLooked | Looked) and event.answer.text not in reported:
+        if isinstance(event, Looked) and event.answer.text not in reported:
             reported.append(event.answer.text)
             raise CrashError
 
@@ -133,7 +133,7 @@ def test_a_board_that_is_set_back_cannot_be_run_again_with_other_answers(tmp_pat
     shutil.copytree(tmp_path / "study", tmp_path / "copy")
 
     def stop(event):
-        if isinstance(event, PartLooked) and event.checkpoint.number == 2:
+        if isinstance(event, Looked) and event.checkpoint and event.checkpoint.number == 2:
             raise CrashError
 
     with pytest.raises(CrashError):

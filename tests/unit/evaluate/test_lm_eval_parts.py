@@ -11,7 +11,7 @@ from bbedge.board import Board
 from bbedge.errors import BbedgeError
 from bbedge.evaluate.engine import Job
 from bbedge.evaluate.engines import engine_for
-from bbedge.evaluate.events import PartLooked
+from bbedge.evaluate.events import Looked
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.records.journal import Done
@@ -102,7 +102,7 @@ def test_a_study_looks_inside_its_first_pass(tmp_path):
     spec = study(tmp_path, checkpoints=[0.25, 0.5], drop="never", benchmark={"num_fewshot": 2})
     seen = []
     ended = evaluate(spec, engine_for(spec), watch=seen.append)
-    assert [event.checkpoint.blocks for event in seen if isinstance(event, PartLooked)] == [3, 6]
+    assert [event.checkpoint.blocks for event in seen if isinstance(event, Looked) and event.checkpoint] == [3, 6]
     assert ended.leaderboard.replicates == 2
     attempts = [len(list(spec.folder.glob(f"replicate-0000{number}/model-*/attempt-*"))) for number in (1, 2)]
     assert attempts == [2 * 3, 2]

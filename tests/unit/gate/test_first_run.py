@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bbedge import Scores
-from bbedge.core.checkpoints import Checkpoints, pass_plan
+from bbedge.core.checkpoints import Checkpoints, first_run_plan
 from bbedge.core.design import Design
 from bbedge.display.gate import markdown, sentence
 from bbedge.errors import DataError
@@ -38,9 +38,9 @@ def runs(*chances, count=2, seed=1):
 def inside(scores, passed, seed=5):
     """The first run of these scores up to a checkpoint, as a study hands it on."""
     checkpoints = Checkpoints(order_seed=seed, fractions=FRACTIONS)
-    plan = pass_plan(Design.make(scores.models, scores.items, checkpoints=checkpoints))
-    parts = tuple(scores.values[0][:, plan.new_places(number)] for number in range(1, passed + 1))
-    return FirstRun(checkpoints=checkpoints, parts=parts)
+    plan = first_run_plan(Design.make(scores.models, scores.items, checkpoints=checkpoints))
+    panels = {each.blocks: scores.values[0][:, plan.new_places(each.number)] for each in plan.checkpoints[:passed]}
+    return FirstRun(checkpoints=checkpoints, panels=panels)
 
 
 def without_runs(scores, count=0):
@@ -51,10 +51,10 @@ def test_a_claim_is_decided_inside_the_first_run():
     scores = runs(0.97, 0.2)
     found = gate(RULES, without_runs(scores), first_run=inside(scores, 3))
     assert found.release == "ship"
-    assert (found.replicates, found.part) == (0, 0.5)
+    assert (found.replicates, found.fraction) == (0, 0.5)
     first = found.results[0]
-    assert (first.since, first.since_part) == (1, 0.05)
-    assert [look.part for look in first.looks] == list(FRACTIONS)
+    assert (first.since, first.since_fraction) == (1, 0.05)
+    assert [look.fraction for look in first.looks] == list(FRACTIONS)
     assert [look.replicate for look in first.looks] == [1, 1, 1]
     assert sentence(found).endswith("50 % of the first run.")
     assert "| 1 (5 %) |" in markdown(found)
@@ -76,8 +76,8 @@ def test_an_open_claim_has_no_forecast_before_the_first_run_is_complete():
     assert found.results[0].outlook is None
     later = gate(RULES, scores, first_run=inside(scores, 3))
     assert later.results[0].outlook is not None
-    assert (later.replicates, later.part) == (2, None)
-    assert [(look.replicate, look.part) for look in later.results[0].looks] == [
+    assert (later.replicates, later.fraction) == (2, None)
+    assert [(look.replicate, look.fraction) for look in later.results[0].looks] == [
         (1, 0.05),
         (1, 0.2),
         (1, 0.5),
@@ -92,9 +92,8 @@ def test_no_verdict_without_the_evidence_for_it(chances):
     scores = runs(*chances, count=3)
     first = inside(scores, 3)
     made = Gate(RULES, scores, checkpoints=first.checkpoints)
-    steps = [(made.update_part, part) for part in first.parts] + [(made.update, panel) for panel in scores.values]
-    for take, panel in steps:
-        take(panel)
+    for upto, panel in (*first.panels.items(), *((None, panel) for panel in scores.values)):
+        made.update(panel, upto)
         better, floor, not_worse = results = made.results()
         passes = {each.claim: each.log_e >= each.log_threshold for each in results}
         fails = {each.claim: each.log_e_against >= each.log_threshold for each in results}

@@ -2,12 +2,13 @@
 
 import io
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
 from rich.console import Console
 
-from bbedge.core.checkpoints import Checkpoints, planned_pass
+from bbedge.core.checkpoints import Checkpoints, planned_first_run
 from bbedge.core.scores import Scores
 from bbedge.display.gate import advice, render_history
 from bbedge.errors import BbedgeError, BoardError, DataError, DesignError
@@ -17,7 +18,7 @@ from bbedge.gate.first_run import FirstRun
 from bbedge.gate.ledger import record_look, reserve
 from bbedge.gate.uses import level_of
 from bbedge.ledger.store import Store
-from bbedge.records.events import PARTS
+from bbedge.records.events import checkpoint_place
 from gate_ledgers import Taken
 
 ITEMS = tuple(f"q{i}" for i in range(240))
@@ -39,7 +40,7 @@ APART, EQUAL = runs(0.97, 0.2), runs(0.6, 0.6)
 
 def first(scores, passed):
     whole = FirstRun.of_complete(CHECKPOINTS, scores)
-    return replace(whole, parts=whole.parts[:passed])
+    return replace(whole, panels=dict(islice(whole.panels.items(), passed)))
 
 
 def some(scores, count):
@@ -99,12 +100,12 @@ def test_a_record_says_which_part_it_is_of(begun):
     (_, _, _), (_, _, line), *looked, (kind, _, decided) = contents(begun)
     assert line["checkpoints"] == CHECKPOINTS.content
     assert [(each, list(content["parts"]), content["runs"]) for each, _, content in looked] == [
-        ("looked", ["1"], {}),
-        ("looked", ["2"], {}),
+        ("looked", ["12"], {}),
+        ("looked", ["48"], {}),
     ]
     assert (kind, decided["runs"], decided["parts"]) == ("decided", 0, 2)
     assert decided["results"][0]["since_part"] == 0.2
-    assert {place for _, place, *_ in Taken.apart(begun).vectors} == {-PARTS - 1, -PARTS - 2}
+    assert {place for _, place, *_ in Taken.apart(begun).vectors} == {checkpoint_place(12), checkpoint_place(48)}
 
 
 def test_a_study_that_continues_finds_its_use_and_spends_nothing_twice(begun):
@@ -114,7 +115,7 @@ def test_a_study_that_continues_finds_its_use_and_spends_nothing_twice(begun):
         assert begin(begun).number == 1
         for again in range(1, passed + 1):  # a board that was restored from a copy looks again, at what it has
             found = look(begun, EQUAL, again)
-            assert (found.part, len(found.results[0].looks)) == (BLOCKS[again - 1] / 240, again)
+            assert (found.fraction, len(found.results[0].looks)) == (BLOCKS[again - 1] / 240, again)
         assert contents(begun) == before
     assert end(begun, EQUAL, count=2).use.label == "one"
     before = contents(begun)
@@ -134,10 +135,10 @@ def test_a_study_that_ends_with_fewer_looks_than_recorded_is_refused(begun):
 
 def test_a_verdict_that_was_given_inside_the_run_stays(begun):
     found = look(begun, APART, 2)
-    decided = (found.results[0].verdict, found.results[0].since, found.results[0].since_part)
+    decided = (found.results[0].verdict, found.results[0].since, found.results[0].since_fraction)
     assert decided == ("PASS", 1, 0.2)
     done = end(begun, APART, 2, count=2).report.results[0]
-    assert (done.verdict, done.since, done.since_part) == decided
+    assert (done.verdict, done.since, done.since_fraction) == decided
     assert len(done.looks) == 3 + 2, "the complete run has passed every checkpoint"
 
 
@@ -184,7 +185,7 @@ def changed(scores, place, run=0):
 
 
 def test_a_use_goes_on_with_the_scores_that_it_began_with(begun):
-    order = planned_pass(EQUAL.items, EQUAL.blocks, CHECKPOINTS).order
+    order = planned_first_run(EQUAL.items, EQUAL.blocks, CHECKPOINTS).order
     look(begun, EQUAL, 2)
     before = contents(begun)
     for place in (order[0], order[47]):
@@ -217,9 +218,11 @@ def test_only_planned_looks_are_taken(begun):
     for scores, passed in ((EQUAL, 3), (some(EQUAL, 0), 0)):
         with pytest.raises(DataError, match="not a look inside the first run"):
             record_look(begun, SHARED, scores, first(EQUAL, passed), label="one", study=STUDY)
-    cut = replace(first(EQUAL, 1), parts=(first(EQUAL, 1).parts[0][:, :-1],))
-    with pytest.raises(DataError, match="do not fit"):
-        record_look(begun, SHARED, some(EQUAL, 0), cut, label="one", study=STUDY)
+    panel = first(EQUAL, 1).panels[12]
+    for panels in ({12: panel[:, :-1]}, {13: panel}):
+        cut = replace(first(EQUAL, 1), panels=panels)
+        with pytest.raises(DataError, match="do not fit"):
+            record_look(begun, SHARED, some(EQUAL, 0), cut, label="one", study=STUDY)
     assert len(contents(begun)) == 3
 
 
@@ -235,7 +238,7 @@ def test_systems_in_another_order_are_the_same(begun):
     """Scores name their rows; parts have the same rows."""
     look(begun, EQUAL, 1)
     back = replace(some(EQUAL, 0), models=("old", "new"))
-    turned = replace(first(EQUAL, 2), parts=tuple(part[::-1] for part in first(EQUAL, 2).parts))
+    turned = replace(first(EQUAL, 2), panels={upto: panel[::-1] for upto, panel in first(EQUAL, 2).panels.items()})
     assert record_look(begun, SHARED, back, turned, label="one", study=STUDY).results == look(begun, EQUAL, 2).results
 
 
@@ -257,10 +260,10 @@ FORGERIES = {
     "no study": lambda taken: last(taken, "begun").update(study=None),
     "no plan": lambda taken: last(taken, "begun").update(checkpoints=None),
     "a look that is not planned": lambda taken: last(taken, "looked").update(
-        parts={"4": last(taken, "looked")["parts"]["2"]}
+        parts={"49": last(taken, "looked")["parts"]["48"]}
     ),
     "a look left out": lambda taken: taken.events.pop(2),
-    "other scores": lambda taken: last(taken, "looked")["parts"]["2"].update(new="0" * 64),
+    "other scores": lambda taken: last(taken, "looked")["parts"]["48"].update(new="0" * 64),
     "fewer parts": lambda taken: last(taken, "decided").update(parts=1),
     "a run": lambda taken: last(taken, "decided").update(runs=1),
     "a look less": lambda taken: last(taken, "decided")["results"][0]["looks"].pop(),

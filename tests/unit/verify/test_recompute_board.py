@@ -12,7 +12,7 @@ from bbedge.board import Board, BoardDesign
 from bbedge.core.scores import Scores
 from bbedge.errors import DesignError, DomainError
 from bbedge.verify.verify import verify_certificate
-from unit.board.passes import ITEMS, MODELS, add_part, complete, drawn, life, make, some
+from unit.board.passes import ITEMS, MODELS, add_checkpoint, add_upto, complete, drawn, life, make, some
 from unit.verify.test_verification_in_parts import check_found, leaves, resealed
 
 
@@ -38,9 +38,9 @@ def content_of(board):
 def stopped_inside(place, **options):
     """Two parts, a model that was retired after the first, the rest of the pass, and one more replicate."""
     board, panel = make(place, **options), drawn(1)
-    add_part(board, panel)
+    add_checkpoint(board, panel)
     board.retire("d")
-    add_part(board, panel)
+    add_checkpoint(board, panel)
     return board, panel
 
 
@@ -88,7 +88,7 @@ def test_missing_scores(tmp_path, rule):
     board = make(tmp_path / "board.db", incomplete=rule)
     panel = drawn(1)
     panel["b"][:7] = np.nan
-    add_part(board, panel)
+    add_checkpoint(board, panel)
     complete(board, panel)
     found = verify_certificate(content_of(board), table(board, panel))
     assert found.verified, [each for check in found.checks for each in check.differences]
@@ -110,7 +110,7 @@ def test_blocks_views_and_weights(tmp_path):
         tmp_path / "board.db", design, models=MODELS, items=ITEMS, blocks=blocks, columns=columns, order_seed=3
     )
     panel = drawn(1)
-    board.add_part(replace(some(panel, MODELS, board.next_items), score_range=(0.0, 10.0)))
+    add_upto(board, replace(some(panel, MODELS, board.next_items), score_range=(0.0, 10.0)))
     board.add(replace(some(panel, MODELS, ITEMS), score_range=(0.0, 10.0)))
     scores = replace(
         table(board, panel),
@@ -145,7 +145,7 @@ def test_what_differs_is_said(tmp_path):
 def test_a_model_that_never_ran(tmp_path):
     board, panel = make(tmp_path / "board.db"), drawn(1)
     board.retire("b")
-    add_part(board, panel)
+    add_checkpoint(board, panel)
     found = verify_certificate(content_of(board), table(board, panel, names=("a", "c", "d")))
     assert found.verified, [each for check in found.checks for each in check.differences]
 
@@ -163,7 +163,7 @@ def test_what_only_the_board_verifies(tmp_path):
         verify_certificate(json.loads(grown.certificate(1).to_json()), scores)
     joined = make(tmp_path / "joined.db")
     joined.add_model("e")
-    add_part(joined, drawn(1, (*MODELS, "e")))
+    add_checkpoint(joined, drawn(1, (*MODELS, "e")))
     with pytest.raises(DomainError, match=r"models were added to this board.*give the board, not score files"):
         verify_certificate(content_of(joined), scores)
     pilot = make(tmp_path / "pilot.db", family="pilot-top-k", k=1, pilot=1)

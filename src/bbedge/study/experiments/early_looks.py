@@ -137,10 +137,10 @@ class FirstRunExperiment:
 
     def _run_pass(self, certifier: Certifier, panel: Array, n: int) -> tuple[int, bool]:
         """Run a pass until the question is answered, looking at checkpoints where there are any."""
-        while certifier.next_checkpoint is not None:
+        while (upcoming := certifier.next_checkpoint) is not None:
             rows, columns = self._rows(certifier), [int(item[1:]) for item in certifier.next_items]
             n += len(rows) * len(columns)
-            certifier.update_part(panel[np.ix_(rows, columns)])
+            certifier.update(panel[np.ix_(rows, columns)], upcoming.blocks)
             asked = self.ask(certifier)
             if asked.is_answered:
                 return n, True
@@ -200,8 +200,9 @@ class Listed:
             checkpoints=Checkpoints(order_seed=_ORDER_SEED),
         )
         certifier, ours = Certifier(design), []
-        while certifier.next_checkpoint is not None:
-            certifier.update_part(shuffled[0][:, [int(item[1:]) for item in certifier.next_items]])
+        while (upcoming := certifier.next_checkpoint) is not None:
+            panel = shuffled[0][:, [int(item[1:]) for item in certifier.next_items]]
+            certifier.update(panel, upcoming.blocks)
         for panel in shuffled:
             certifier.update(panel)
             ours.append(float(certifier.edges().any()))
