@@ -214,7 +214,7 @@ class Located(Protocol):
 class RequestSeeds:
     """Where the seeds of a study come from.
 
-    >>> seeds = RequestSeeds.of("design hash", 1)
+    >>> seeds = RequestSeeds.from_parts("design hash", 1)
     >>> seeds.seed(model="a", sample="q1", replicate=1) == seeds.seed(model="a", sample="q1", replicate=1)
     True
     >>> seeds.seed(model="a", sample="q1", replicate=1) == seeds.seed(model="a", sample="q1", replicate=2)
@@ -225,7 +225,7 @@ class RequestSeeds:
     """A hash of the design and of everything else that distinguishes this study, in hexadecimal."""
 
     @classmethod
-    def of(cls, *parts: object) -> RequestSeeds:
+    def from_parts(cls, *parts: object) -> RequestSeeds:
         """Seeds that depend on every part."""
         return cls(root=_digest(parts).hex())
 

@@ -178,10 +178,11 @@ class ReplicateFile:
             self._take(line)
         self._file = opened_at(path, chain.end)
 
-    def begin(self, attempt: int) -> None:
-        """State the attempt in the first line. When this returns, it is on the disk."""
-        self._header["attempt"] = attempt
-        self._write_header()
+    def begin(self, attempt: int = 0) -> None:
+        """State the attempt, if it is known, in the first line. When this returns, it is on the disk."""
+        self.attempt = attempt
+        self._header |= {"attempt": attempt} if attempt else {}
+        self._head = append(self._file, self._head, self._header, durable=True)
 
     def add(self, what: Done | Failed | Judged | Sent) -> None:
         """Write what happened. When this returns, it is on the disk, unless it is a request that was sent."""
@@ -274,9 +275,5 @@ class ReplicateFile:
 
     def _write(self, line: Mapping[str, Any], *, durable: bool = True) -> None:
         if self.attempt is None:
-            self._write_header()
+            self.begin()
         self._head = append(self._file, self._head, line, durable=durable)
-
-    def _write_header(self) -> None:
-        self.attempt = self._header.get("attempt", 0)
-        self._head = append(self._file, self._head, self._header, durable=True)

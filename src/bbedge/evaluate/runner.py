@@ -16,7 +16,7 @@ from bbedge.board import Board
 from bbedge.board.stored_scores import stored_scores
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.errors import CopiedReplicateError
-from bbedge.evaluate import handover
+from bbedge.evaluate import handover, servers, study_board
 from bbedge.evaluate.completion import Completion, StudyCall, jobs_of, unwatched
 from bbedge.evaluate.engine import Engine
 from bbedge.evaluate.events import (
@@ -34,17 +34,8 @@ from bbedge.evaluate.journal import Journal, ReplicateFile
 from bbedge.evaluate.journal_file import add_extra, extra_usage
 from bbedge.evaluate.preflight import Checked, preflight
 from bbedge.evaluate.question import Answer
-from bbedge.evaluate.servers import addresses_of, check_served, checked_reason, served_on
 from bbedge.evaluate.specification import EvaluationSpec
-from bbedge.evaluate.study_board import (
-    FirstRunSchedule,
-    RunSegment,
-    first_run_of,
-    journal_of,
-    note_once,
-    open_board,
-    seeds_of,
-)
+from bbedge.evaluate.study_board import FirstRunSchedule, RunSegment, journal_of, seeds_of
 from bbedge.evaluate.usage import Reached, Spent, reached_limit
 from bbedge.records.journal import Usage
 from bbedge.records.study import Names
@@ -69,17 +60,17 @@ def evaluate(
     ``clock`` gives seconds, for the limit on time.
     """
     began, call = clock(), StudyCall(study, engine, watch or unwatched, interrupted, sleep)
-    benchmark, reason = engine.benchmark(), checked_reason(server_changed)
+    benchmark, reason = engine.benchmark(), servers.checked_reason(server_changed)
     checked: list[Checked] = []
 
     def check() -> Checked:
         checked.append(preflight(call, study.models))
         return checked[0]
 
-    board = open_board(
+    board = study_board.open_board(
         study,
         benchmark,
-        addresses=addresses_of(engine),
+        addresses=servers.addresses_of(engine),
         server_changed=reason,
         # A name or address that is wrong should show before it is frozen.
         before_freezing=check,
@@ -177,7 +168,7 @@ class _Runner:
             answer = question.answer(
                 self._leaderboard(),
                 lambda: stored_scores(board, question.systems),
-                lambda: first_run_of(board, question.systems),
+                lambda: study_board.first_run_of(board, question.systems),
             )
             self._answered = (self.board.head, answer)
         return self._answered[1]
@@ -238,7 +229,7 @@ class _Runner:
             jobs = segment.jobs(study, active)
         reached = Completion(call=self.call, seeds=seeds, page=page, reached=self._reached).run(jobs)
         if reached is None:
-            self._check_served(served_on(page), page)
+            self._check_served(servers.served_on(page), page)
             for text in handover.unseeded_notes(page):
                 self._note("independence", text)
             self._add_and_look(page, segment)
@@ -302,7 +293,7 @@ class _Runner:
 
     def _check_served(self, served: Names, page: ReplicateFile | None = None) -> None:
         """Refuse answers of another model than the one that was served so far."""
-        for text in check_served(self.call.study, self.board, served, self.server_changed, page):
+        for text in servers.check_served(self.call.study, self.board, served, self.server_changed, page):
             self.call.watch(Noted(text=text))
 
     def _keep_check(self) -> None:
@@ -310,7 +301,7 @@ class _Runner:
             add_extra(self.journal.folder, "check", self.checked)
 
     def _note(self, about: str, text: str) -> None:
-        if note_once(self.board, about, text):
+        if study_board.note_once(self.board, about, text):
             self.call.watch(Noted(text=text))
 
     def _spent(self) -> Spent:

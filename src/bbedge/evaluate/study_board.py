@@ -53,7 +53,7 @@ _REMEDIES = {
 
 def seeds_of(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> RequestSeeds:
     """The seeds of a study: those of its frozen design, models, benchmark and seed."""
-    return RequestSeeds.of(board.design.hash, study.names, sorted(benchmark.block_of.items()), study.file.seed)
+    return RequestSeeds.from_parts(board.design.hash, study.names, sorted(benchmark.block_of.items()), study.file.seed)
 
 
 def journal_of(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> Journal:
@@ -66,7 +66,7 @@ def journal_of(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> Jou
     return Journal(
         study.folder,
         root=seeds_of(study, benchmark, board).root,
-        protocol=RequestSeeds.of(note["protocol"], note["benchmark"]).root,
+        protocol=RequestSeeds.from_parts(note["protocol"], note["benchmark"]).root,
         order=board.state.epoch.order_seed,
         blocks=benchmark.block_of,
     )
@@ -139,22 +139,18 @@ def _check_view(study: EvaluationSpec, board: Board) -> None:
 
 def _check_same(study: EvaluationSpec, benchmark: Benchmark, board: Board, servers: Servers) -> None:
     another = "make a new board for another study: give it another name, or this one a new file"
-    changed = study.changes_of(board.design)
-    if changed:
-        raise BoardError(
-            f"{board.name}: its frozen design (hash {board.design.hash[:16]}) is not that of the study: "
-            f"{listed(changed)} differ; {another}"
-        )
-    epoch = board.state.epoch
-    if set(epoch.models) != set(study.names):
-        other = sorted(set(epoch.models) ^ set(study.names))
-        raise BoardError(f"{board.name}: its models are not those of the study: {listed(other)} differ; {another}")
-    theirs, ours = dict(zip(epoch.items, epoch.blocks, strict=True)), benchmark.block_of
-    if theirs != ours:
-        other = sorted(item for item in theirs.keys() | ours.keys() if theirs.get(item) != ours.get(item))
-        raise BoardError(
-            f"{board.name}: its items and blocks are not those of the benchmark: {listed(other)} differ; {another}"
-        )
+    epoch, ours = board.state.epoch, benchmark.block_of
+    theirs = dict(zip(epoch.items, epoch.blocks, strict=True))
+    differing = {
+        f"frozen design (hash {board.design.hash[:16]}) is not that of the study": study.changes_of(board.design),
+        "models are not those of the study": sorted(set(epoch.models) ^ set(study.names)),
+        "items and blocks are not those of the benchmark": sorted(
+            item for item in theirs.keys() | ours.keys() if theirs.get(item) != ours.get(item)
+        ),
+    }
+    for what, names in differing.items():
+        if names:
+            raise BoardError(f"{board.name}: its {what}: {listed(names)} differ; {another}")
     kept = board.design.kept_columns(benchmark.columns)
     if _columns_of(kept, benchmark.items) != _columns_of(epoch.columns, epoch.items):
         raise BoardError(

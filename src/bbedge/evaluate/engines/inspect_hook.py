@@ -209,12 +209,12 @@ def _hand_over(heard: Heard, model: str, sample: EvalSample) -> None:
         heard.cancelled = True
         return
     heard.reported.add((model, name))
-    calls = attempt.others(answered(sample.events))
+    calls = attempt.others(answered_requests(sample.events))
     usage = _usage(sample, len(calls), attempt)
     try:
         if sample.error is not None:
             raise DataError(_short(sample.error.message))
-        refuse_empty_events(answered(sample.events))
+        refuse_empty_events(answered_requests(sample.events))
         scores = item_scores(name, job.sample.items, sample.scores, scorer=heard.scorer)
     except (DataError, EmptyAnswer) as error:
         heard.report(Failed(model=model, sample=name, error=str(error), usage=usage))
@@ -230,7 +230,9 @@ def _hand_over(heard: Heard, model: str, sample: EvalSample) -> None:
             usage=usage,
             trace=hashlib.sha256(json.dumps(answers).encode()).hexdigest()[:32],
             length=sum(map(len, answers)),
-            unseeded=tuple(dict.fromkeys([*unseeded(calls), *(model for each in judged for model in each.unseeded)])),
+            unseeded=tuple(
+                dict.fromkeys([*models_without_seed(calls), *(model for each in judged for model in each.unseeded)])
+            ),
             judgements=judgements(name, job.sample.items, sample.scores, scorer=heard.scorer),
             served=tuple(dict.fromkeys(call.output.model for call in calls if call.model == job.model.model)),
             judged=tuple(dict.fromkeys(each.answer for each in judged)),
@@ -238,7 +240,7 @@ def _hand_over(heard: Heard, model: str, sample: EvalSample) -> None:
     )
 
 
-def answered(events: Sequence[Event]) -> list[ModelEvent]:
+def answered_requests(events: Sequence[Event]) -> list[ModelEvent]:
     """The requests among events that have an answer."""
     return [event for event in events if isinstance(event, ModelEvent) and event.error is None]
 
@@ -263,7 +265,7 @@ def _usage(sample: EvalSample, calls: int, attempt: Attempt) -> Usage:
     return Usage(calls=calls, tokens=tokens, seconds=max(0.0, left.seconds))
 
 
-def unseeded(events: Sequence[ModelEvent]) -> tuple[str, ...]:
+def models_without_seed(events: Sequence[ModelEvent]) -> tuple[str, ...]:
     """The models that were asked without the seed that the request was given."""
     return tuple(
         dict.fromkeys(

@@ -31,19 +31,19 @@ from bbedge.evaluate.engines.lm_eval_process import (
     Tell,
     Tool,
     ToolDocument,
-    answers,
     ask_in_threads,
-    chosen,
+    command_words,
+    document_numbers,
     documents_of,
-    fingerprint,
+    fingerprint_of_tasks,
+    hash_of_answers,
     parse_report,
     problem_of,
     prompt_words,
     python_of,
-    renamed,
     report_of,
     sample_files,
-    words,
+    scores_by_listed_name,
 )
 from bbedge.evaluate.engines.process import redact_files
 from bbedge.evaluate.failures import Problem
@@ -82,7 +82,7 @@ class LmEvalEngine:
     def benchmark(self) -> Benchmark:
         """The documents of the tasks, as one sample: a run scores them all, or those that it is asked for."""
         folder = self._temporary("list")
-        called = [*words(self._settings, home=self._home, out=folder / "out", seed=0), "--model", "dummy"]
+        called = [*command_words(self._settings, home=self._home, out=folder / "out", seed=0), "--model", "dummy"]
         order = {"words": called, "types": sorted({model.model for model in self._study.models})}
         problem = self._tool.run(folder, order)
         if problem is not None:
@@ -98,7 +98,7 @@ class LmEvalEngine:
             columns=read.columns,
             is_divisible=found["chooses"] and set(read.items) <= set(self._documents),
         )
-        asked = fingerprint(folder / "out")
+        asked = fingerprint_of_tasks(folder / "out")
         shutil.rmtree(folder, ignore_errors=True)
         return Benchmark(samples=(self._whole,), fingerprint=asked)
 
@@ -226,7 +226,7 @@ class LmEvalEngine:
         try:
             if problem is None:
                 scores = self._scores(folder / "out", sample)
-                trace, length = answers(folder / "out")
+                trace, length = hash_of_answers(folder / "out")
                 return Done(
                     model=model.name,
                     sample=sample.name,
@@ -248,10 +248,13 @@ class LmEvalEngine:
         self, model: StudyModel, seed: int, out: Path, items: Sequence[str], settings: LmEvalBenchmark
     ) -> dict[str, Any]:
         """What the driver is asked to run: the documents of some items, or all."""
-        called = [*words(settings, home=self._home, out=out, seed=seed), *prompt_words(settings.args, model.model)]
+        called = [
+            *command_words(settings, home=self._home, out=out, seed=seed),
+            *prompt_words(settings.args, model.model),
+        ]
         if generation := self._generation(model):
             called += ["--gen_kwargs", json.dumps(generation)]
-        documents = {"documents": chosen(items, self._documents)} if items else {}
+        documents = {"documents": document_numbers(items, self._documents)} if items else {}
         return {"words": called, "seed": seed, **self._of_model(model), **documents}
 
     def _generation(self, model: StudyModel) -> dict[str, Any]:
@@ -273,7 +276,9 @@ class LmEvalEngine:
         }
 
     def _scores(self, out: Path, sample: Sample) -> dict[str, float | None]:
-        scores = renamed(scores_by_item(self._read(out, blocks="item")), documents_of(out), self._documents)
+        scores = scores_by_listed_name(
+            scores_by_item(self._read(out, blocks="item")), documents_of(out), self._documents
+        )
         return checked_scores(scores, sample, out, may_be_missing=self._study.file.gaps == "worst-case")
 
     def _read(self, out: Path, *, blocks: str) -> Scores:

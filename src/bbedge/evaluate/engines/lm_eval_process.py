@@ -205,7 +205,7 @@ def problem_of(facts: Mapping[str, Any], *, model: str, stage: str = "asking") -
     return Problem(kind=kind, model=model, message=answer_excerpt(kind, message), **known)
 
 
-def words(settings: LmEvalBenchmark, *, home: Path, out: Path, seed: int) -> list[str]:
+def command_words(settings: LmEvalBenchmark, *, home: Path, out: Path, seed: int) -> list[str]:
     """The words of the command line that list and run have in common."""
     metadata = settings.args.metadata
     options = {
@@ -259,7 +259,7 @@ def documents_of(out: Path) -> dict[str, ToolDocument]:
     return found
 
 
-def renamed(
+def scores_by_listed_name(
     scores: Mapping[str, float], found: Mapping[str, ToolDocument], listed: Mapping[str, ToolDocument]
 ) -> dict[str, float]:
     """Scores of a run by the names that its documents were listed under.
@@ -270,7 +270,7 @@ def renamed(
     return {names.get(found[item], item) if item in found else item: score for item, score in scores.items()}
 
 
-def chosen(items: Iterable[str], listed: Mapping[str, ToolDocument]) -> dict[str, list[int]]:
+def document_numbers(items: Iterable[str], listed: Mapping[str, ToolDocument]) -> dict[str, list[int]]:
     """The numbers of the documents of these items, by task."""
     numbers: dict[str, list[int]] = {}
     for document in (listed[item] for item in items):
@@ -283,7 +283,7 @@ def sample_files(out: Path) -> list[Path]:
     return sorted(out.rglob("samples_*.json*"), key=lambda each: each.name.rpartition("_")[0])
 
 
-def answers(out: Path) -> tuple[str, int]:
+def hash_of_answers(out: Path) -> tuple[str, int]:
     """A hash of all answers of a run, and their length in characters."""
     digest, length = hashlib.sha256(), 0
     for file in sample_files(out):
@@ -294,7 +294,7 @@ def answers(out: Path) -> tuple[str, int]:
     return digest.hexdigest()[:32], length
 
 
-def fingerprint(out: Path) -> str:
+def fingerprint_of_tasks(out: Path) -> str:
     """A hash of what is asked and how it is scored: prompts, targets, and the configuration of the tasks."""
     keys = ("doc_hash", "prompt_hash", "target_hash", "filter")
     asked = [[file.name.rpartition("_")[0], *map(row.get, keys)] for file in sample_files(out) for row in _rows(file)]

@@ -75,12 +75,12 @@ def why_not_startable(word: str, home: Path) -> str | None:
     return None
 
 
-def hashes(files: dict[str, Path]) -> dict[str, str]:
+def file_hashes(files: dict[str, Path]) -> dict[str, str]:
     """SHA-256 of every file, in hexadecimal, by word."""
     return {word: _hash(path) for word, path in files.items()}
 
 
-def stamps(files: dict[str, Path]) -> dict[str, tuple[int, int, int] | None]:
+def file_stamps(files: dict[str, Path]) -> dict[str, tuple[int, int, int] | None]:
     """What shows without reading a file that it was not changed: its inode, size and modification time, by word."""
     return {word: _stamp(path) for word, path in files.items()}
 
