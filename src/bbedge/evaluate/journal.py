@@ -64,7 +64,7 @@ class Journal:
         order: int | None = None,
         blocks: Mapping[str, str] | None = None,
     ) -> None:
-        self.folder = folder
+        self.folder, self.protocol = folder, protocol
         self._blocks = blocks or {}
         self._study = {"root": root, "protocol": protocol} | ({} if order is None else {"order": str(order)})
         self._lock: IO[bytes] | None = None
@@ -90,11 +90,6 @@ class Journal:
     ) -> None:
         if self._lock is not None:
             self._lock.close()
-
-    @property
-    def protocol(self) -> str:
-        """A hash of everything that determines what is asked."""
-        return self._study["protocol"]
 
     def pages(self) -> tuple[int, ...]:
         """The replicates that have a file."""

@@ -52,7 +52,7 @@ class Attempt:
     """Judgements of this attempt, made or known, in their order."""
     made: list[Judged] = field(default_factory=list)
     """Those that were made in this attempt and reported."""
-    _made_seeds: set[int | None] = field(default_factory=set)
+    made_seeds: set[int | None] = field(default_factory=set)
     begun: Counter[str] = field(default_factory=Counter)
     """Judgements that have begun, by scorer: a task may also score an answer that is not finished."""
 
@@ -63,11 +63,7 @@ class Attempt:
                 _heard.report(judged)
         self.judged.append(judged)
         self.made.append(judged)
-        self._made_seeds |= asked.seeds
-
-    def others(self, events: Sequence[ModelEvent]) -> list[ModelEvent]:
-        """The requests that belong to no judgement that was reported."""
-        return [event for event in events if event.config.seed not in self._made_seeds]
+        self.made_seeds |= asked.seeds
 
 
 @dataclass(slots=True)
@@ -209,7 +205,8 @@ def _hand_over(heard: Heard, model: str, sample: EvalSample) -> None:
         heard.cancelled = True
         return
     heard.reported.add((model, name))
-    calls = attempt.others(answered_requests(sample.events))
+    # The requests that belong to no judgement that was reported.
+    calls = [event for event in answered_requests(sample.events) if event.config.seed not in attempt.made_seeds]
     usage = _usage(sample, len(calls), attempt)
     try:
         if sample.error is not None:

@@ -29,7 +29,6 @@ from bbedge.evaluate.engines.lm_eval_process import (
     REQUESTS,
     QuestionBegun,
     Tell,
-    Tool,
     ToolDocument,
     ask_in_threads,
     command_words,
@@ -42,6 +41,7 @@ from bbedge.evaluate.engines.lm_eval_process import (
     prompt_words,
     python_of,
     report_of,
+    run_tool,
     sample_files,
     scores_by_listed_name,
 )
@@ -67,7 +67,7 @@ class LmEvalEngine:
         self._home = study.path.resolve().parent
         self._calls = Calls(study)
         python = python_of(self._settings.python, self._home, shown_path(study.path))
-        self._tool = Tool(python, self._home, self._calls.stop)
+        self._run_tool = partial(run_tool, python=python, home=self._home, stop=self._calls.stop)
         self._types: dict[str, dict[str, Any]] = {}
         """Of each type of models, whether every ``requests`` has a seed of its own, and the usual ``address``."""
         self._documents: dict[str, ToolDocument] = {}
@@ -84,7 +84,7 @@ class LmEvalEngine:
         folder = self._temporary("list")
         called = [*command_words(self._settings, home=self._home, out=folder / "out", seed=0), "--model", "dummy"]
         order = {"words": called, "types": sorted({model.model for model in self._study.models})}
-        problem = self._tool.run(folder, order)
+        problem = self._run_tool(folder, order)
         if problem is not None:
             redact_files(folder)
             raise EvaluationError(f"{shown_path(self._study.path)}: lm_eval cannot list the tasks: {problem}")
@@ -170,7 +170,7 @@ class LmEvalEngine:
                 answered.add(what.model)
             tell(what)
 
-        why = self._tool.run(folder, {"questions": questions}, file=REQUESTS, heard=heard)
+        why = self._run_tool(folder, {"questions": questions}, file=REQUESTS, heard=heard)
         for model in models:
             if model.name not in answered:
                 tell(self._problem(model, why or "lm_eval has not asked the model", folder))
@@ -183,7 +183,7 @@ class LmEvalEngine:
         tell(QuestionBegun(model=model.name, endpoint=model.base_url))
         items = self._whole.items[:1] if self._whole is not None and self._whole.is_divisible else ()
         settings = self._settings if items else structs.replace(self._settings, limit=1)
-        why = self._tool.run(folder, self._order(model, seed, folder / "out", items, settings))
+        why = self._run_tool(folder, self._order(model, seed, folder / "out", items, settings))
         if why is not None:
             tell(self._problem(model, why, folder))
             return
@@ -221,7 +221,7 @@ class LmEvalEngine:
         def heard(line: Mapping[str, Any]) -> None:
             tell(Trouble(model=model.name, sample=sample.name, problem=problem_of(line, model=model.name)))
 
-        problem = self._tool.run(folder, order, heard=heard)
+        problem = self._run_tool(folder, order, heard=heard)
         sent, usage = _sent(folder, model, len(sample.items), time.monotonic() - began)
         try:
             if problem is None:

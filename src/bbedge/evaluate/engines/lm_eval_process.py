@@ -61,48 +61,52 @@ _OF_TASK = (
 )
 
 
-class Tool:
-    """The tool in the Python that has it installed."""
+def run_tool(
+    folder: Path,
+    order: Mapping[str, Any],
+    *,
+    python: str,
+    home: Path,
+    stop: threading.Event,
+    file: str = DRIVER,
+    heard: Hear = lambda what: None,
+) -> str | None:
+    """Run one of our files in the Python that has the tool installed; what went wrong, or nothing.
 
-    def __init__(self, python: str, home: Path, stop: threading.Event) -> None:
-        self.python, self._home, self._stop = python, home, stop
+    Nothing of the order is on the command line.
+    """
+    log = folder / "log.txt"
+    # Copies: Python looks for modules beside the file it runs, and beside ours is one called inspect.
+    for name in (DRIVER, REQUESTS):
+        shutil.copyfile(Path(__file__).with_name(name), folder / name)
+    paths = {"report": str(folder / "report.json"), "heard": str(folder / "heard.jsonl")}
+    (folder / "order.json").write_text(json.dumps({**order, **paths}), encoding="utf-8")
+    words = [python, str(folder / file), str(folder / "order.json")]
+    with log.open("wb") as output, (folder / "heard.jsonl").open("a+b") as lines:
 
-    def run(
-        self, folder: Path, order: Mapping[str, Any], *, file: str = DRIVER, heard: Hear = lambda what: None
-    ) -> str | None:
-        """Run one of our files; what went wrong, or nothing. Nothing of the order is on the command line."""
-        log = folder / "log.txt"
-        # Copies: Python looks for modules beside the file it runs, and beside ours is one called inspect.
-        for name in (DRIVER, REQUESTS):
-            shutil.copyfile(Path(__file__).with_name(name), folder / name)
-        paths = {"report": str(folder / "report.json"), "heard": str(folder / "heard.jsonl")}
-        (folder / "order.json").write_text(json.dumps({**order, **paths}), encoding="utf-8")
-        words = [self.python, str(folder / file), str(folder / "order.json")]
-        with log.open("wb") as output, (folder / "heard.jsonl").open("a+b") as lines:
+        def read() -> None:
+            """Hand on the lines that are new and complete."""
+            while (line := lines.readline()).endswith(b"\n"):
+                heard(json.loads(line))
+            lines.seek(-len(line), os.SEEK_CUR)
 
-            def read() -> None:
-                """Hand on the lines that are new and complete."""
-                while (line := lines.readline()).endswith(b"\n"):
-                    heard(json.loads(line))
-                lines.seek(-len(line), os.SEEK_CUR)
-
-            try:
-                code = call(words, home=self._home, folder=folder, log=output, timeout=None, stop=self._stop, look=read)
-            except OSError as error:
-                return f"{shown(words[0], None)} cannot be run ({error.strerror})"
-            except Stopped:
-                return "lm_eval was stopped with the study"
-            read()
-        if code == 0:
-            return None
-        found = report_of(folder)
-        if not found.get("installed", True):
-            return (
-                f"{shown_path(self.python)} has no lm_eval; install it there with pip install 'lm_eval[api]'; or name "
-                "the Python that has it with python under [benchmark]"
-            )
-        how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-        return f"lm_eval {how}: {_reason(found.get('error'), log)}; its output is in {shown_path(log)}"
+        try:
+            code = call(words, home=home, folder=folder, log=output, timeout=None, stop=stop, look=read)
+        except OSError as error:
+            return f"{shown(words[0], None)} cannot be run ({error.strerror})"
+        except Stopped:
+            return "lm_eval was stopped with the study"
+        read()
+    if code == 0:
+        return None
+    found = report_of(folder)
+    if not found.get("installed", True):
+        return (
+            f"{shown_path(python)} has no lm_eval; install it there with pip install 'lm_eval[api]'; or name "
+            "the Python that has it with python under [benchmark]"
+        )
+    how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+    return f"lm_eval {how}: {_reason(found.get('error'), log)}; its output is in {shown_path(log)}"
 
 
 def python_of(given: str | None, home: Path, source: str) -> str:
