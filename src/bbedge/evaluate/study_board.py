@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from os import PathLike
 from pathlib import Path
@@ -21,7 +22,6 @@ from bbedge.board.design import CheckpointRule
 from bbedge.board.epoch import Epoch
 from bbedge.board.stored_scores import StoredScores, stored_scores
 from bbedge.core.checkpoints import LEAST_BLOCKS, Checkpoint, Checkpoints
-from bbedge.core.scores import Scores
 from bbedge.errors import BoardError, DesignError, EvaluationError, NoBoardError
 from bbedge.evaluate.engine import Benchmark, Job, RequestSeeds, Sample
 from bbedge.evaluate.journal import Journal
@@ -32,7 +32,6 @@ from bbedge.gate.first_run import FirstRun
 from bbedge.gate.ledger import record_look, reserve
 from bbedge.gate.uses import systems_of
 from bbedge.records.codec import plain
-from bbedge.records.gate_report import GateReport
 from bbedge.records.policy import Policy
 from bbedge.records.study import Names, OnError, Servers
 from bbedge.text import counted, listed, quoted, shown_path
@@ -343,11 +342,8 @@ def reserved_study(
     own, planned = study_hash(board), checkpoints_of(board)
     scores = stored_scores(board, systems_of(policy, board.state.epoch.models))
     use = reserve(ledger, policy, scores, label=label, study=own, checkpoints=planned, head=head)
-
-    def keep(scores: Scores, first_run: FirstRun) -> GateReport:
-        return record_look(ledger, policy, scores, first_run, label=label, study=own)
-
     gated = study.gated(policy.at_level(use.level))
+    keep = partial(record_look, ledger, policy, label=label, study=own)
     return replace(gated, question=replace(gated.question, keep=keep))
 
 

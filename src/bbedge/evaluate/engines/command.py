@@ -29,7 +29,6 @@ from bbedge.evaluate.engines.process import (
     call,
     end_leftovers,
     file_hashes,
-    file_stamps,
     program_file,
     program_files,
     redact_files,
@@ -63,7 +62,6 @@ class CommandEngine:
         self._list = self._home / cast("CommandBenchmark", study.benchmark).items
         self._items = read_items(self._list)
         self._words = study.file.command or ()
-        self._stamps = file_stamps(program_files(self._words, self._home))
         self._calls = Calls(study)
 
     def benchmark(self) -> Benchmark:
@@ -115,16 +113,13 @@ class CommandEngine:
 
     def run(self, replicate: int, jobs: Sequence[Job], seeds: Callable[[Job, int], int], report: Report) -> None:
         """Call the program for every job, a few at a time; refuse one that was changed while the study ran."""
-        files = program_files(self._words, self._home)
-        if file_stamps(files) != self._stamps:
-            now = file_hashes(files)
-            changed = [word for word, digest in self._study.programs.items() if now.get(word) != digest]
-            if changed:
-                raise EvaluationError(
-                    f"{shown_path(self._study.path)}: command: {listed(changed)} changed while the study ran; what is "
-                    "measured is frozen with the design. Restore it and run the same command again"
-                )
-            self._stamps = file_stamps(files)
+        now = file_hashes(program_files(self._words, self._home))
+        changed = [word for word, digest in self._study.programs.items() if now.get(word) != digest]
+        if changed:
+            raise EvaluationError(
+                f"{shown_path(self._study.path)}: command: {listed(changed)} changed while the study ran; what is "
+                "measured is frozen with the design. Restore it and run the same command again"
+            )
         self._calls.run(
             replicate, jobs, lambda folder, job, tell: self._call(folder, replicate, job, seeds(job, 0), tell), report
         )

@@ -22,6 +22,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -76,13 +77,8 @@ def why_not_startable(word: str, home: Path) -> str | None:
 
 
 def file_hashes(files: dict[str, Path]) -> dict[str, str]:
-    """SHA-256 of every file, in hexadecimal, by word."""
-    return {word: _hash(path) for word, path in files.items()}
-
-
-def file_stamps(files: dict[str, Path]) -> dict[str, tuple[int, int, int] | None]:
-    """What shows without reading a file that it was not changed: its inode, size and modification time, by word."""
-    return {word: _stamp(path) for word, path in files.items()}
+    """SHA-256 of every file, in hexadecimal, by word; a file is read again only if it looks changed."""
+    return {word: _hash(path, _stamp(path)) for word, path in files.items()}
 
 
 def _file(path: Path) -> Path | None:
@@ -92,7 +88,8 @@ def _file(path: Path) -> Path | None:
         return None
 
 
-def _hash(path: Path) -> str:
+@cache
+def _hash(path: Path, stamp: tuple[int, int, int] | None) -> str:
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -104,11 +101,11 @@ def _hash(path: Path) -> str:
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
-    try:
+    """What shows without reading a file that it was not changed: its inode, size and modification time."""
+    with contextlib.suppress(OSError):
         found = path.stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+        return found.st_ino, found.st_size, found.st_mtime_ns
+    return None
 
 
 class TimeUp(Exception):  # noqa: N818 - an outcome
