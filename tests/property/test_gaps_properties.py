@@ -31,7 +31,7 @@ def cases(draw):
         "blocks": [f"b{k}" for k in rng.integers(0, draw(st.integers(1, n_items)), n_items)],
         "tau": draw(st.sampled_from([0.0, 0.03])),
         "evidence": draw(st.sampled_from(KINDS)),
-        "stakes": draw(st.sampled_from(["paper", "design"])) if draw(st.booleans()) else None,
+        "stakes": draw(st.sampled_from(["paper", "design"])) if draw(st.booleans()) else "given",
         "method": "bb-edge",
         "weights": draw(st.sampled_from([None, rng.choice([0.5, 1.0, 3.0], n_items).tolist()])),
     }
@@ -41,7 +41,8 @@ def cases(draw):
 
 
 def make(items, gaps="worst-case", **options):
-    return Design.make(MODELS, items, gaps=gaps, **options)
+    stakes = {"stakes": None, "grid": [0.0, 0.4, 0.9]} if options.get("stakes") == "given" else {}
+    return Design.make(MODELS, items, gaps=gaps, **(options | stakes))
 
 
 def evidence_of(design, panels):

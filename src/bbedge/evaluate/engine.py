@@ -78,6 +78,11 @@ class Benchmark:
         return tuple(block for sample in self.samples for block in sample.blocks)
 
     @property
+    def block_of(self) -> dict[str, str]:
+        """The block of each item, by item."""
+        return dict(zip(self.items, self.blocks, strict=True))
+
+    @property
     def columns(self) -> dict[str, tuple[str, ...]]:
         """What else is known of each item; a column that a sample lacks is not there."""
         names = [name for name in self.samples[0].columns if all(name in sample.columns for sample in self.samples)]
@@ -209,7 +214,7 @@ class Located(Protocol):
 class RequestSeeds:
     """Where the seeds of a study come from.
 
-    >>> seeds = RequestSeeds.of("design hash", 1)
+    >>> seeds = RequestSeeds.from_parts("design hash", 1)
     >>> seeds.seed(model="a", sample="q1", replicate=1) == seeds.seed(model="a", sample="q1", replicate=1)
     True
     >>> seeds.seed(model="a", sample="q1", replicate=1) == seeds.seed(model="a", sample="q1", replicate=2)
@@ -220,7 +225,7 @@ class RequestSeeds:
     """A hash of the design and of everything else that distinguishes this study, in hexadecimal."""
 
     @classmethod
-    def of(cls, *parts: object) -> RequestSeeds:
+    def from_parts(cls, *parts: object) -> RequestSeeds:
         """Seeds that depend on every part."""
         return cls(root=_digest(parts).hex())
 
@@ -237,17 +242,13 @@ class RequestSeeds:
         The calls of each judgement are counted by themselves, so that their seeds do not depend on how many calls the
         answer or another judgement took.
         """
-        if judging is None:
-            digest = _digest(("seed", self.root, model, sample, replicate, call))
-        else:
-            place = (judging.scorer, judging.number, call)
-            digest = _digest(("judge", self.root, model, sample, replicate, *place))
+        kind, place = ("seed", (call,)) if judging is None else ("judge", (judging.scorer, judging.number, call))
+        digest = _digest((kind, self.root, model, sample, replicate, *place))
         return int.from_bytes(digest[:8], "big") >> (64 - _BITS)
 
     def shuffled(self, blocks: Sequence[str], *, model: str, replicate: int) -> list[str]:
         """The distinct blocks in the order in which a model meets them in a replicate."""
-        distinct = dict.fromkeys(blocks)
-        return sorted(distinct, key=lambda block: _digest(("order", self.root, model, replicate, block)))
+        return sorted({*blocks}, key=lambda block: _digest(("order", self.root, model, replicate, block)))
 
 
 def _digest(parts: Sequence[object]) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
@@ -14,7 +14,6 @@ from bbedge.evaluate.engine import RequestWaits, StillSilent
 from bbedge.evaluate.failures import Problem, ProblemCount
 from bbedge.evaluate.question import Answer
 from bbedge.evaluate.usage import PassSaving, Reached, Spent
-from bbedge.records.events import NewEdge
 from bbedge.records.journal import Usage
 
 Reason = Literal["answered", "budget", "asked", "limit", "nothing-left", "contradiction"]
@@ -183,17 +182,18 @@ class Looked(_Look):
     checkpoints: int = 0
     """Checkpoints of the first run."""
     models: tuple[str, ...] = ()
-    """The models that were run up to the checkpoint."""
+    """The models that were run."""
 
     @property
     def new_edges(self) -> tuple[tuple[str, str], ...]:
         """Directions of the headline that are certified for the first time."""
-        return _named(self.added.edges)
+        return tuple((edge.winner, edge.loser) for edge in self.added.edges)
 
     @property
     def new_view_edges(self) -> dict[str, tuple[tuple[str, str], ...]]:
         """The same of every other view that has any."""
-        return {name: _named(edges) for name, edges in self.added.views.items()}
+        views = self.added.views.items()
+        return {name: tuple((edge.winner, edge.loser) for edge in edges) for name, edges in views}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -349,7 +349,3 @@ def _used(saving: Spent | PassSaving) -> dict[str, Any]:
         "cost": saving.cost,
         "full_cost": saving.full_cost,
     }
-
-
-def _named(edges: Sequence[NewEdge]) -> tuple[tuple[str, str], ...]:
-    return tuple((edge.winner, edge.loser) for edge in edges)

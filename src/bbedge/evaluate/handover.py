@@ -37,10 +37,10 @@ _LONG = 40  # ... and their mean length: the same letter or number twice is a co
 def open_attempt(board: Board, journal: Journal, place: int, seeds: RequestSeeds) -> ReplicateFile:
     """The file of the replicate at this place, in the attempt that is open or in a new one."""
     page, earlier = journal.page(place), board.state.epoch.attempts.get(place, [])
-    is_open = bool(earlier) and earlier[-1] is None
+    is_open, new = earlier[-1:] == [None], len(earlier) + 1
     if is_open and page.attempt == len(earlier):
         return page
-    new, is_replaced = len(earlier) + 1, page.attempt not in (None, len(earlier) + 1)
+    is_replaced = page.attempt not in (None, new)
     if is_replaced:
         page.set_aside()
         page = journal.page(place)
@@ -78,8 +78,7 @@ def journal_scores(
     ``seen`` is what the board has of them, by model and item. It stands in for samples that the journal has lost: run
     again they might score otherwise.
     """
-    epoch = state.epoch
-    block = dict(zip(epoch.items, epoch.blocks, strict=True))
+    block = dict(zip(state.epoch.items, state.epoch.blocks, strict=True))
     values = np.empty((1, len(state.active), len(items)))
     for row, model in enumerate(state.active):
         scores: dict[str, float | None] = dict(seen.get(model, {}))
@@ -94,7 +93,7 @@ def journal_scores(
         replicates=(str(page.replicate),),
         values=values,
         score_range=study.design.score_range,
-        gaps="worst-case" if study.file.on_error == "worst-case" else "refuse",
+        gaps=study.file.gaps,
     )
 
 
@@ -116,9 +115,9 @@ def answer_hashes(page: ReplicateFile, samples: Sequence[Sample]) -> dict[str, s
     traces = {}
     for model in sorted({model for model, _ in page.done}):
         found = [page.done.get((model, sample.name)) for sample in samples]
-        parts = [None if done is None else done.trace for done in found]
-        if all(part is not None for part in parts):
-            traces[model] = hashlib.sha256("".join(map(str, parts)).encode()).hexdigest()
+        answers = [done.trace for done in found if done is not None and done.trace is not None]
+        if len(answers) == len(found):
+            traces[model] = hashlib.sha256("".join(answers).encode()).hexdigest()
     return traces
 
 

@@ -64,7 +64,7 @@ class Journal:
         order: int | None = None,
         blocks: Mapping[str, str] | None = None,
     ) -> None:
-        self.folder = folder
+        self.folder, self.protocol = folder, protocol
         self._blocks = blocks or {}
         self._study = {"root": root, "protocol": protocol} | ({} if order is None else {"order": str(order)})
         self._lock: IO[bytes] | None = None
@@ -91,11 +91,6 @@ class Journal:
         if self._lock is not None:
             self._lock.close()
 
-    @property
-    def protocol(self) -> str:
-        """A hash of everything that determines what is asked."""
-        return self._study["protocol"]
-
     def pages(self) -> tuple[int, ...]:
         """The replicates that have a file."""
         found = []
@@ -116,8 +111,7 @@ class Journal:
 
     def page(self, replicate: int) -> ReplicateFile:
         """The file of a replicate in progress."""
-        path = self.folder / f"replicate-{replicate:05d}.jsonl"
-        return ReplicateFile(path, study=self._study, replicate=replicate)
+        return ReplicateFile(self.folder / f"replicate-{replicate:05d}.jsonl", study=self._study, replicate=replicate)
 
     def finished(self) -> list[Replicate]:
         """What is known of the replicates that are on the board."""
@@ -179,10 +173,11 @@ class ReplicateFile:
             self._take(line)
         self._file = opened_at(path, chain.end)
 
-    def begin(self, attempt: int) -> None:
-        """State the attempt in the first line. When this returns, it is on the disk."""
-        self._header["attempt"] = attempt
-        self._write_header()
+    def begin(self, attempt: int = 0) -> None:
+        """State the attempt, if it is known, in the first line. When this returns, it is on the disk."""
+        self.attempt = attempt
+        self._header |= {"attempt": attempt} if attempt else {}
+        self._head = append(self._file, self._head, self._header, durable=True)
 
     def add(self, what: Done | Failed | Judged | Sent) -> None:
         """Write what happened. When this returns, it is on the disk, unless it is a request that was sent."""
@@ -275,9 +270,5 @@ class ReplicateFile:
 
     def _write(self, line: Mapping[str, Any], *, durable: bool = True) -> None:
         if self.attempt is None:
-            self._write_header()
+            self.begin()
         self._head = append(self._file, self._head, line, durable=durable)
-
-    def _write_header(self) -> None:
-        self.attempt = self._header.get("attempt", 0)
-        self._head = append(self._file, self._head, self._header, durable=True)

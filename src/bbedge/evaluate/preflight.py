@@ -67,7 +67,7 @@ def preflight(call: StudyCall, models: Sequence[StudyModel]) -> Checked:
         else:
             failed.append(call.count(what))
 
-    seeds = RequestSeeds.of("preflight", study.protocol_hash)
+    seeds = RequestSeeds.from_parts("preflight", study.protocol_hash)
     call.watch(CheckBegun(models=tuple(model.name for model in models)))
     call.engine.check(models, lambda name: seeds.seed(model=name, sample="", replicate=0), report)
     lasting = [problem for problem in failed if problem.lasting]
@@ -170,7 +170,7 @@ def dry_run(
         return _forecast(study, units, {}, Usage())
     # What distinguishes a pilot from others; of the same samples it is the same, whatever the number of them.
     items = () if is_sampled else chosen[0].items
-    root = RequestSeeds.of("pilot", study.protocol_hash, benchmark.fingerprint, *items).root
+    root = RequestSeeds.from_parts("pilot", study.protocol_hash, benchmark.fingerprint, *items).root
     # The journal of the study is only locked: two commands must not run its programs at the same time.
     with Journal(study.folder, root=""), Journal(study.folder / f"pilot-{root[:12]}", root=root) as journal:
         page, checked, reached = journal.page(_PLACE), Usage(), None
@@ -185,7 +185,7 @@ def dry_run(
             checked = preflight(call, study.models).usage
             call.watch(PilotBegun(models=study.names, samples=len(chosen) if is_sampled else len(chosen[0].items)))
             waiting = replace(call, study=replace(study, file=structs.replace(study.file, on_error="wait")))
-            seeds = RequestSeeds.of("pilot", root)
+            seeds = RequestSeeds.from_parts("pilot", root)
             reached = Completion(call=waiting, seeds=seeds, page=page, reached=limit).run(
                 [Job(model=model, sample=sample) for sample in chosen for model in study.models]
             )
@@ -201,7 +201,7 @@ def dry_run(
 
 def _chosen(study: EvaluationSpec, benchmark: Benchmark, pilot: int) -> list[Sample]:
     """The samples of the pilot, at random; of a command, whose sample is the whole benchmark, a part of its items."""
-    order = RequestSeeds.of("pilot", benchmark.fingerprint)
+    order = RequestSeeds.from_parts("pilot", benchmark.fingerprint)
     if study.file.engine == "inspect":
         names = order.shuffled([sample.name for sample in benchmark.samples], model="", replicate=_PLACE)
         samples = {sample.name: sample for sample in benchmark.samples}

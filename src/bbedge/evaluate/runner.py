@@ -8,16 +8,15 @@ every certificate keeps its level. What happens between two looks (failures, ret
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 
-from bbedge.board import Added, Board
+from bbedge.board import Board
 from bbedge.board.stored_scores import stored_scores
-from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.errors import CopiedReplicateError
-from bbedge.evaluate import handover
+from bbedge.evaluate import handover, servers, study_board
 from bbedge.evaluate.completion import Completion, StudyCall, jobs_of, unwatched
 from bbedge.evaluate.engine import Engine
 from bbedge.evaluate.events import (
@@ -35,17 +34,8 @@ from bbedge.evaluate.journal import Journal, ReplicateFile
 from bbedge.evaluate.journal_file import add_extra, extra_usage
 from bbedge.evaluate.preflight import Checked, preflight
 from bbedge.evaluate.question import Answer
-from bbedge.evaluate.servers import addresses_of, check_served, checked_reason, served_on
 from bbedge.evaluate.specification import EvaluationSpec
-from bbedge.evaluate.study_board import (
-    FirstRunSchedule,
-    RunSegment,
-    first_run_of,
-    journal_of,
-    note_once,
-    open_board,
-    seeds_of,
-)
+from bbedge.evaluate.study_board import FirstRunSchedule, RunSegment, journal_of, seeds_of
 from bbedge.evaluate.usage import Reached, Spent, reached_limit
 from bbedge.records.journal import Usage
 from bbedge.records.study import Names
@@ -70,17 +60,17 @@ def evaluate(
     ``clock`` gives seconds, for the limit on time.
     """
     began, call = clock(), StudyCall(study, engine, watch or unwatched, interrupted, sleep)
-    benchmark, reason = engine.benchmark(), checked_reason(server_changed)
+    benchmark, reason = engine.benchmark(), servers.checked_reason(server_changed)
     checked: list[Checked] = []
 
     def check() -> Checked:
         checked.append(preflight(call, study.models))
         return checked[0]
 
-    board = open_board(
+    board = study_board.open_board(
         study,
         benchmark,
-        addresses=addresses_of(engine),
+        addresses=servers.addresses_of(engine),
         server_changed=reason,
         # A name or address that is wrong should show before it is frozen.
         before_freezing=check,
@@ -178,7 +168,7 @@ class _Runner:
             answer = question.answer(
                 self._leaderboard(),
                 lambda: stored_scores(board, question.systems),
-                lambda: first_run_of(board, question.systems),
+                lambda: study_board.first_run_of(board, question.systems),
             )
             self._answered = (self.board.head, answer)
         return self._answered[1]
@@ -207,11 +197,11 @@ class _Runner:
         """The file of the replicate that is run; it stays open until the replicate is complete or the call ends."""
         if self._page is not None:
             return self._page
-        place, active = self._place, tuple(self.board.state.active)
-        seeds = seeds_of(self.call.study, self.first.benchmark, self.board)
+        study, place, active = self.call.study, self._place, tuple(self.board.state.active)
+        seeds = seeds_of(study, self.first.benchmark, self.board)
         self._page = page = handover.open_attempt(self.board, self.journal, place, seeds)
         samples = self.first.samples_of(place)
-        handover.check_page(page, samples, self.call.study.names)
+        handover.check_page(page, samples, study.names)
         handover.check_first_run(self.board, self.first, page)
         self.call.watch(
             ReplicateBegun(
@@ -228,65 +218,57 @@ class _Runner:
     def _step(self) -> Reached | None:
         """Run the next replicate, or the first one up to its next checkpoint, and put it on the board.
 
-        A limit may stop it before.
-
-        Inside the first pass every model that is run has every sample up to the checkpoint before the next look.
+        A limit may stop it before. Inside the first run every model that is run has every sample up to the checkpoint
+        before the next look.
         """
-        page, place, board = self._opened(), self._place, self.board
-        seeds = seeds_of(self.call.study, self.first.benchmark, board)
-        segment = self.first.next_segment
+        page, study, benchmark, active = self._opened(), self.call.study, self.first.benchmark, self.board.state.active
+        seeds, segment = seeds_of(study, benchmark, self.board), self.first.next_segment
         if segment is None:
-            jobs = jobs_of(self.call.study, self.first.benchmark, seeds, set(board.state.active), place)
+            jobs = jobs_of(study, benchmark, seeds, set(active), page.replicate)
         else:
-            jobs = segment.jobs(self.call.study, board.state.active)
+            jobs = segment.jobs(study, active)
         reached = Completion(call=self.call, seeds=seeds, page=page, reached=self._reached).run(jobs)
-        if reached is not None:
-            return reached
-        self._check_served(served_on(page), page)
-        for text in handover.unseeded_notes(page):
-            self._note("independence", text)
-        if segment is None or segment.checkpoint is None:
-            self._complete(page)
+        if reached is None:
+            self._check_served(servers.served_on(page), page)
+            for text in handover.unseeded_notes(page):
+                self._note("independence", text)
+            self._add_and_look(page, segment)
+        return reached
+
+    def _add_and_look(self, page: ReplicateFile, segment: RunSegment | None) -> None:
+        """Put what was run on the board, before that note what the reader of the board should know, and look."""
+        study, state, place = self.call.study, self.board.state, page.replicate
+        copies, running = study.file.run.copies == "allow", tuple(state.active)
+        checkpoint = None if segment is None else segment.checkpoint
+        if segment is not None and checkpoint is not None:
+            upto = checkpoint.blocks
+            scores = handover.journal_scores(page, study, state, segment.samples, self.board.next_items)
         else:
-            self._look_inside(page, segment, segment.checkpoint)
-        return None
-
-    def _look_inside(self, page: ReplicateFile, segment: RunSegment, checkpoint: Checkpoint) -> None:
-        """Put the first run up to a checkpoint on the board and look."""
-        board, running = self.board, tuple(self.board.state.active)
-        scores = handover.journal_scores(page, self.call.study, board.state, segment.samples, board.next_items)
+            upto, samples = None, self.first.samples_of(place)
+            traces = handover.answer_hashes(page, samples)
+            for text in handover.repeated_answers(self.journal, page, traces, samples=len(samples)):
+                self._note("independence", text)
+            copies = copies or handover.is_fresh(self.journal, page, traces)
+            seen = handover.stored_first_run(self.board)
+            scores = handover.journal_scores(page, study, state, samples, state.epoch.items, seen)
         try:
-            allowed = self.call.study.file.run.copies == "allow"
-            added = board.add(scores, upto=checkpoint.blocks, copies="allow" if allowed else None)
+            added = self.board.add(scores, upto=upto, copies="allow" if copies else None)
         except CopiedReplicateError as error:
-            raise handover.copied_replicate_error(page.replicate, error) from error
-        self.call.watch(
-            Looked(
-                replicate=page.replicate,
-                checkpoint=checkpoint,
-                checkpoints=len(self.first.segments) - 1,
-                models=running,
-                leaderboard=self._leaderboard(),
-                answer=self._answer(),
-                added=added,
-            )
-        )
-
-    def _complete(self, page: ReplicateFile) -> None:
-        """Put a complete replicate on the board and look."""
-        place = page.replicate
-        traces = handover.answer_hashes(page, self.first.samples_of(place))
-        added = self._add(page, traces)
-        handover.end_finished(self.board)
-        self.journal.finish(page, traces=traces)
-        self._page = None
+            raise handover.copied_replicate_error(place, error) from error
+        if checkpoint is None:
+            handover.end_finished(self.board)
+            self.journal.finish(page, traces=traces)
+            self._page = None
         self.call.watch(
             Looked(
                 replicate=place,
+                added=added,
                 leaderboard=self._leaderboard(),
                 answer=self._answer(),
-                spent=self._spent(),
-                added=added,
+                spent=self._spent() if checkpoint is None else None,
+                checkpoint=checkpoint,
+                checkpoints=max(0, len(self.first.segments) - 1),
+                models=running,
             )
         )
 
@@ -311,28 +293,15 @@ class _Runner:
 
     def _check_served(self, served: Names, page: ReplicateFile | None = None) -> None:
         """Refuse answers of another model than the one that was served so far."""
-        for text in check_served(self.call.study, self.board, served, self.server_changed, page):
+        for text in servers.check_served(self.call.study, self.board, served, self.server_changed, page):
             self.call.watch(Noted(text=text))
 
     def _keep_check(self) -> None:
         if self.checked is not None:
             add_extra(self.journal.folder, "check", self.checked)
 
-    def _add(self, page: ReplicateFile, traces: Mapping[str, str]) -> Added:
-        """Put the replicate on the board; before that, note what the reader of the board should know."""
-        state, place = self.board.state, page.replicate
-        for text in handover.repeated_answers(self.journal, page, traces, samples=len(self.first.samples_of(place))):
-            self._note("independence", text)
-        fresh = self.call.study.file.run.copies == "allow" or handover.is_fresh(self.journal, page, traces)
-        samples, seen = self.first.samples_of(place), handover.stored_first_run(self.board)
-        scores = handover.journal_scores(page, self.call.study, state, samples, state.epoch.items, seen)
-        try:
-            return self.board.add(scores, copies="allow" if fresh else None)
-        except CopiedReplicateError as error:
-            raise handover.copied_replicate_error(place, error) from error
-
     def _note(self, about: str, text: str) -> None:
-        if note_once(self.board, about, text):
+        if study_board.note_once(self.board, about, text):
             self.call.watch(Noted(text=text))
 
     def _spent(self) -> Spent:

@@ -15,7 +15,7 @@ from msgspec import UNSET, structs
 from bbedge.board.design import FILLED_IN, BoardDesign
 from bbedge.credentials import find_credentials, find_in_words
 from bbedge.errors import DesignError, FormatError
-from bbedge.evaluate.engines.process import hashes, program_files
+from bbedge.evaluate.engines.process import file_hashes, program_files
 from bbedge.evaluate.question import Question, gate_question, parse_question
 from bbedge.files import read_text
 from bbedge.records.codec import convert, parse_toml, plain
@@ -172,8 +172,7 @@ class EvaluationSpec:
 
 def hash_of(protocol: Mapping[str, Any]) -> str:
     """SHA-256 of a protocol, in hexadecimal."""
-    text = json.dumps(protocol, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(json.dumps(protocol, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def _refuse_credentials(values: Mapping[str, Any], *, source: str) -> None:
@@ -288,7 +287,7 @@ def _programs(file: StudyFile, home: Path, *, source: str) -> dict[str, str]:
         )
     if Path(file.written).name != file.written:
         raise FormatError(f"{source}: out: {quoted(file.written)} is a path; give a name without folders")
-    return hashes(program_files(words, home))
+    return file_hashes(program_files(words, home))
 
 
 def _check_limits(spec: EvaluationSpec, *, source: str) -> None:

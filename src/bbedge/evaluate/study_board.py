@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,6 @@ from bbedge.board import Board, BoardDesign, CheckpointRule
 from bbedge.board.epoch import Epoch
 from bbedge.board.stored_scores import StoredScores, stored_scores
 from bbedge.core.checkpoints import LEAST_BLOCKS, Checkpoint, Checkpoints
-from bbedge.core.scores import Scores
 from bbedge.errors import BoardError, DesignError, EvaluationError, NoBoardError
 from bbedge.evaluate.engine import Benchmark, Job, RequestSeeds, Sample
 from bbedge.evaluate.journal import Journal
@@ -30,11 +31,18 @@ from bbedge.gate.first_run import FirstRun
 from bbedge.gate.ledger import record_look, reserve
 from bbedge.gate.uses import systems_of
 from bbedge.records.codec import plain
-from bbedge.records.gate_report import GateReport
 from bbedge.records.policy import Policy
-from bbedge.records.study import Names, Servers
+from bbedge.records.study import Names, OnError, Servers
 from bbedge.text import counted, listed, quoted, shown_path
 
+_ON_ERROR: dict[OnError, str] = {
+    "wait": "",
+    "zero": " A sample that goes on failing scores zero, as decided before the first run.",
+    "worst-case": (
+        " The scores of a sample that goes on failing are missing and count against whichever model they could help, "
+        "as decided before the first run."
+    ),
+}
 _REMEDIES = {
     "command": ", or let the command read the items to run from {items}",
     "lm_eval": ", or install a newer version of lm_eval, which can be run on chosen documents",
@@ -43,8 +51,7 @@ _REMEDIES = {
 
 def seeds_of(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> RequestSeeds:
     """The seeds of a study: those of its frozen design, models, benchmark and seed."""
-    items = sorted(zip(benchmark.items, benchmark.blocks, strict=True))
-    return RequestSeeds.of(board.design.hash, study.names, items, study.file.seed)
+    return RequestSeeds.from_parts(board.design.hash, study.names, sorted(benchmark.block_of.items()), study.file.seed)
 
 
 def journal_of(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> Journal:
@@ -57,16 +64,16 @@ def journal_of(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> Jou
     return Journal(
         study.folder,
         root=seeds_of(study, benchmark, board).root,
-        protocol=RequestSeeds.of(note["protocol"], note["benchmark"]).root,
+        protocol=RequestSeeds.from_parts(note["protocol"], note["benchmark"]).root,
         order=board.state.epoch.order_seed,
-        blocks=dict(zip(benchmark.items, benchmark.blocks, strict=True)),
+        blocks=benchmark.block_of,
     )
 
 
 def _notes(board: Board) -> list[Mapping[str, Any]]:
     """The protocols that are frozen on the board for its present epoch, with what was frozen beside them."""
-    epoch = board.state.epoch.number
-    return [note.particulars for note in board.noted if note.about == "protocol" and note.epoch == epoch]
+    noted = (note for note in board.noted if note.epoch == board.state.epoch.number)
+    return [note.particulars for note in noted if note.about == "protocol"]
 
 
 def open_board(
@@ -85,7 +92,7 @@ def open_board(
     recorded about servers.
     """
     served: Names = {}
-    if "://" not in study.board and not Path(study.board).exists():
+    if "://" not in study.board:
         Path(study.board).parent.mkdir(parents=True, exist_ok=True)
     try:
         board = Board.open(study.board)
@@ -109,19 +116,16 @@ def open_board(
 
 def _note_policy(study: EvaluationSpec, board: Board) -> None:
     """Record the policy of a gate on the board, once: it must not be chosen by the scores that it is applied to."""
-    policy = study.question.policy
-    if policy is None:
-        return
-    found = policy.hash
-    if any(note.about == "gate" and note.particulars.get("policy") == found for note in board.noted):
+    policy, noted = study.question.policy, [note.particulars for note in board.noted if note.about == "gate"]
+    if policy is None or any(each.get("policy") == policy.hash for each in noted):
         return
     seen, passed = board.state.epoch.replicates, board.state.epoch.passed
     when = "before the first replicate"
     if seen or passed:
         what = counted(seen, "replicate") if seen else f"{counted(passed, 'part')} of the first replicate"
         when = f"when {what} had been seen"
-    text = f"A gate with the policy {found[:16]} was applied, stated {when}."
-    board.note("gate", text, policy=found, content=policy.content)
+    text = f"A gate with the policy {policy.hash[:16]} was applied, stated {when}."
+    board.note("gate", text, policy=policy.hash, content=policy.content)
 
 
 def _check_view(study: EvaluationSpec, board: Board) -> None:
@@ -133,32 +137,24 @@ def _check_view(study: EvaluationSpec, board: Board) -> None:
 
 def _check_same(study: EvaluationSpec, benchmark: Benchmark, board: Board, servers: Servers) -> None:
     another = "make a new board for another study: give it another name, or this one a new file"
-    changed = study.changes_of(board.design)
-    if changed:
-        raise BoardError(
-            f"{board.name}: its frozen design (hash {board.design.hash[:16]}) is not that of the study: "
-            f"{listed(changed)} differ; {another}"
-        )
-    epoch = board.state.epoch
-    if set(epoch.models) != set(study.names):
-        other = sorted(set(epoch.models) ^ set(study.names))
-        raise BoardError(f"{board.name}: its models are not those of the study: {listed(other)} differ; {another}")
-    theirs, ours = (
-        dict(zip(epoch.items, epoch.blocks, strict=True)),
-        dict(zip(benchmark.items, benchmark.blocks, strict=True)),
-    )
-    if theirs != ours:
-        other = sorted(item for item in theirs.keys() | ours.keys() if theirs.get(item) != ours.get(item))
-        raise BoardError(
-            f"{board.name}: its items and blocks are not those of the benchmark: {listed(other)} differ; {another}"
-        )
-    columns = _columns_of(board.design.kept_columns(benchmark.columns), benchmark.items)
-    if columns != _columns_of(epoch.columns, epoch.items):
+    epoch, ours = board.state.epoch, benchmark.block_of
+    theirs = dict(zip(epoch.items, epoch.blocks, strict=True))
+    differing = {
+        f"frozen design (hash {board.design.hash[:16]}) is not that of the study": study.changes_of(board.design),
+        "models are not those of the study": sorted(set(epoch.models) ^ set(study.names)),
+        "items and blocks are not those of the benchmark": sorted(
+            item for item in theirs.keys() | ours.keys() if theirs.get(item) != ours.get(item)
+        ),
+    }
+    for what, names in differing.items():
+        if names:
+            raise BoardError(f"{board.name}: its {what}: {listed(names)} differ; {another}")
+    kept = board.design.kept_columns(benchmark.columns)
+    if _columns_of(kept, benchmark.items) != _columns_of(epoch.columns, epoch.items):
         raise BoardError(
             f"{board.name}: the categories or weights of its items are not those of the benchmark: "
             f"{listed(board.design.columns)} differ; {another}"
         )
-    frozen = {"protocol": study.protocol_hash, "benchmark": benchmark.fingerprint}
     known = _notes(board)
     if not known:
         if epoch.has_scores:
@@ -166,20 +162,22 @@ def _check_same(study: EvaluationSpec, benchmark: Benchmark, board: Board, serve
                 f"{board.name}: holds replicates that no study has run, so nothing is known of their seeds; {another}"
             )
         if not board.design.checkpoints and asks_for_looks(study, benchmark):
-            whole = f"because the engine {study.file.engine} runs the whole benchmark in one call here."
-            note_once(board, "checkpoints", f"There are no looks inside the first pass, {whole}", reason="whole-runs")
+            why = f"because the engine {study.file.engine} runs the whole benchmark in one call here."
+            note_once(board, "checkpoints", f"There are no looks inside the first pass, {why}", reason="whole-runs")
         text = f"Run by bbedge evaluate with the {study.file.engine} engine; protocol {study.protocol_hash[:16]}."
-        if study.file.on_error == "zero":
-            text += " A sample that goes on failing scores zero, as decided before the first run."
-        elif study.file.on_error == "worst-case":
-            text += (
-                " The scores of a sample that goes on failing are missing and count against whichever model they could "
-                "help, as decided before the first run."
-            )
-        board.note("protocol", text, content=study.protocol, servers=plain(servers), **frozen)
+        board.note(
+            "protocol",
+            text + _ON_ERROR[study.file.on_error],
+            content=study.protocol,
+            servers=plain(servers),
+            protocol=study.protocol_hash,
+            benchmark=benchmark.fingerprint,
+        )
         return
-    was = known[0]["content"]
-    now = _comparable(study.protocol, was)
+    was, now = known[0]["content"], study.protocol
+    if "programs" in now:  # without files that a word of the command names only since the program wrote them
+        words = was.get("programs", {})
+        now["programs"] = {word: digest for word, digest in now["programs"].items() if word in words}
     if known[0]["protocol"] != hash_of(now):
         keys = [key for key in now if was.get(key) != now[key]]
         if keys == ["programs"]:
@@ -207,14 +205,6 @@ def _columns_of(columns: Mapping[str, Sequence[str]], items: Sequence[str]) -> d
     return {name: dict(zip(items, texts, strict=True)) for name, texts in columns.items()}
 
 
-def _comparable(now: Mapping[str, Any], was: Mapping[str, Any]) -> dict[str, Any]:
-    """The protocol as it is now, without files that a word of the command names only since the program wrote them."""
-    if "programs" not in now:
-        return dict(now)
-    known = was.get("programs", {})
-    return {**now, "programs": {word: digest for word, digest in now["programs"].items() if word in known}}
-
-
 def asks_for_looks(study: EvaluationSpec, benchmark: Benchmark) -> bool:
     """Whether a new board of the study has checkpoints, as far as the engine can stop at them."""
     design = study.design
@@ -230,12 +220,10 @@ def can_stop_inside(benchmark: Benchmark) -> bool:
 
 def frozen_design(study: EvaluationSpec, benchmark: Benchmark) -> BoardDesign:
     """The design that a new board of the study freezes."""
-    design = study.design
-    if not asks_for_looks(study, benchmark):
-        return design
-    if can_stop_inside(benchmark):
-        return design if design.checkpoints else structs.replace(design, checkpoints=CheckpointRule())
-    if not design.checkpoints:
+    design, looks = study.design, asks_for_looks(study, benchmark)
+    if looks and can_stop_inside(benchmark):
+        return structs.replace(design, checkpoints=design.checkpoints or CheckpointRule())
+    if not looks or design.checkpoints is None:
         return design
     raise DesignError(
         f"{shown_path(study.path)}: checkpoints: the engine {study.file.engine} runs the whole benchmark in one call "
@@ -255,8 +243,8 @@ class RunSegment:
 
     def jobs(self, study: EvaluationSpec, active: Sequence[str]) -> list[Job]:
         """Every sample of the segment for each of the models, in the same order."""
-        models = [model for model in study.models if model.name in active]
-        return [Job(model=model, sample=sample) for model in models for sample in self.samples]
+        models = (model for model in study.models if model.name in active)
+        return [Job(model=model, sample=sample) for model, sample in product(models, self.samples)]
 
 
 class FirstRunSchedule:
@@ -309,21 +297,15 @@ def segments_of(benchmark: Benchmark, epoch: Epoch) -> tuple[RunSegment, ...]:
     segments = []
     for number, checkpoint in enumerate((*plan.checkpoints, None), start=1):
         by_sample: dict[str, list[str]] = {}
-        for place in plan.new_places(number):
-            item = epoch.items[place]
+        for item in (epoch.items[place] for place in plan.new_places(number)):
             by_sample.setdefault(sample_of[item].name, []).append(item)
-        samples = (
-            _whole_or_part(sample_of[items[0]], items, number=number, of=len(plan.checkpoints) + 1)
-            for items in by_sample.values()
-        )
+        of, samples = len(plan.checkpoints) + 1, []
+        for items in by_sample.values():
+            whole = sample_of[items[0]]
+            is_whole = len(items) == len(whole.items)
+            samples.append(whole if is_whole else whole.part(items, name=f"{whole.name}, part {number} of {of}"))
         segments.append(RunSegment(checkpoint=checkpoint, samples=tuple(samples)))
     return tuple(segments)
-
-
-def _whole_or_part(sample: Sample, items: list[str], *, number: int, of: int) -> Sample:
-    if len(items) == len(sample.items):
-        return sample
-    return sample.part(items, name=f"{sample.name}, part {number} of {of}")
 
 
 def checkpoints_of(board: Board) -> Checkpoints | None:
@@ -356,15 +338,11 @@ def reserved_study(
 
     Every look inside the first pass is recorded there before it is reported.
     """
-    own = study_hash(board)
+    own, planned = study_hash(board), checkpoints_of(board)
     scores = stored_scores(board, systems_of(policy, board.state.epoch.models))
-    planned = checkpoints_of(board)
     use = reserve(ledger, policy, scores, label=label, study=own, checkpoints=planned, head=head)
-
-    def keep(scores: Scores, first_run: FirstRun) -> GateReport:
-        return record_look(ledger, policy, scores, first_run, label=label, study=own)
-
     gated = study.gated(policy.at_level(use.level))
+    keep = partial(record_look, ledger, policy, label=label, study=own)
     return replace(gated, question=replace(gated.question, keep=keep))
 
 

@@ -22,7 +22,7 @@ LimitName = Literal["max_cost", "max_tokens", "max_hours"]
 
 def cost_of(used: Usage, prices: Mapping[str, Price]) -> float | None:
     """The price of it all, or ``None`` if the price of a model is not known."""
-    if not used.tokens or any(model not in prices for model in used.tokens):
+    if not used.tokens or not used.tokens.keys() <= prices.keys():
         return None
     return sum(
         (read * prices[model].input + written * prices[model].output) / 1e6

@@ -1,6 +1,11 @@
 """Gates inside other tools: the pytest plugin and the hook of Inspect.
 
-These tools import their modules at every start, so that NumPy and the rest of bbedge are imported late.
+``pytest_plugin`` has the options, the fixture and the hooks of pytest; ``pytest_session`` the scores of one session,
+its baseline and its verdict. ``inspect_gate`` prints the verdict after an eval set of Inspect, and ends a task once the
+verdict is known. Policies, bounds and verdicts themselves are those of :mod:`bbedge.gate`: nothing is decided here.
+
+These tools import the modules at every start, also in sessions without a gate. So ``pytest_plugin`` and
+``inspect_gate`` import NumPy and the rest of bbedge only when there is something to decide.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def pytest_configure(config: pytest.Config) -> None:
         from bbedge.integrations.pytest_session import GateSession
 
         try:
-            session.gate = GateSession.make(**paths)
+            session.gate = GateSession(**paths)
         except BbedgeError as error:
             raise pytest.UsageError(harmless(str(error))) from None
     config.pluginmanager.register(session, _PLUGIN)
@@ -168,16 +168,13 @@ class _Session:
 
     def __init__(self) -> None:
         self.gate: GateSession | None = None
-        self._recorded = 0
+        self._recorded: list[dict[str, Any]] = []
         self._lines: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take in the scores of a test."""
-        values = getattr(report, _SENT, None)
-        if values is not None:
-            self._recorded += len(values["scores"])
-            if self.gate is not None:
-                self.gate.add(values)
+        if hasattr(report, _SENT):
+            self._recorded.append(getattr(report, _SENT))
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Decide; what does not ship changes the exit status of a session in which no test failed."""
@@ -187,7 +184,8 @@ class _Session:
             self._lines = ["No verdict: the session did not end as planned. Nothing was stored."]
             return
         try:
-            self._lines, code = self.gate.finish(width=max(shutil.get_terminal_size().columns, _LEAST_WIDTH))
+            width = max(shutil.get_terminal_size().columns, _LEAST_WIDTH)
+            self._lines, code = self.gate.finish(self._recorded, width=width)
         except BbedgeError as error:
             self._lines, code = [harmless(f"No verdict: {error}")], int(pytest.ExitCode.TESTS_FAILED)
         if code and session.exitstatus == pytest.ExitCode.OK:
@@ -196,8 +194,9 @@ class _Session:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show the verdict and its table."""
-        if self.gate is None and self._recorded:
-            self._lines = [f"{self._recorded} scores recorded; compare them with --gate-baseline FILE."]
+        count = sum(len(values["scores"]) for values in self._recorded)
+        if self.gate is None and count:
+            self._lines = [f"{count} scores recorded; compare them with --gate-baseline FILE."]
         if self._lines:
             terminalreporter.section("gate")
             for line in self._lines:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 
 from bbedge.core.copies import always_repeating, fingerprints
@@ -81,39 +80,29 @@ class Scored:
             )
 
 
-@dataclass(slots=True, kw_only=True)
 class GateSession:
     """Scores of one session, and what they are compared with.
 
-    The claims are those of a policy file or of markers: both are fixed before a test runs.
+    The claims are those of a policy file or of markers: both are fixed before a test runs. The scores of the session
+    are written to ``store``, those in ``baseline`` are what it is compared with.
     """
 
-    policy: Policy | None
-    """The policy of a file."""
-    baseline: Scored | None
-    """The stored scores to compare with."""
-    store: Path | None
-    """Where to write the scores of this session."""
-    _recorded: list[Mapping[str, Any]] = field(default_factory=list, init=False)
-    _scored: Scored = field(default_factory=lambda: Scored(source=_CANDIDATE), init=False)
-    _claims: dict[str, dict[str, Any]] = field(default_factory=dict, init=False)
+    def __init__(self, *, policy: Path | None, baseline: Path | None, store: Path | None) -> None:
+        self._policy = None if policy is None else _session_policy(policy)
+        self._baseline = None if baseline is None else read_stored(baseline)
+        self._store, self._scored = store, Scored(source=_CANDIDATE)
+        self._claims: dict[str, dict[str, Any]] = {}
+        if self._policy is not None and self._policy.baseline is not None and baseline is None and store is None:
+            raise DesignError(
+                f"{self._policy.source} compares with a baseline; name its scores with --gate-baseline FILE"
+            )
 
-    @classmethod
-    def make(cls, *, policy: Path | None, baseline: Path | None, store: Path | None) -> GateSession:
-        """Read the policy and the baseline."""
-        rules = None if policy is None else _session_policy(policy)
-        stored = None if baseline is None else read_stored(baseline)
-        if rules is not None and rules.baseline is not None and stored is None and store is None:
-            raise DesignError(f"{rules.source} compares with a baseline; name its scores with --gate-baseline FILE")
-        return cls(policy=rules, baseline=stored, store=store)
+    def finish(self, recorded: Iterable[Mapping[str, Any]], *, width: int) -> tuple[list[str], int]:
+        """Decide on what the runs of tests recorded, then store it.
 
-    def add(self, values: Mapping[str, Any]) -> None:
-        """Take in what one run of a test recorded."""
-        self._recorded.append(values)
-
-    def finish(self, *, width: int) -> tuple[list[str], int]:
-        """Decide, then store; what to show, and the exit code of ``bbedge gate``, 0 if there is nothing to decide."""
-        for values in self._recorded:
+        Returns what to show, and the exit code of ``bbedge gate``, 0 if there is nothing to decide.
+        """
+        for values in recorded:
             if values["claim"] is not None:
                 self._claims[values["test"]] = dict(values["claim"])
             for item, block, score in values["scores"]:
@@ -122,16 +111,16 @@ class GateSession:
             raise DataError("no test recorded a score; use the gate fixture: gate.score(item, value)")
         self._scored.check_complete()
         lines, exit_code = list[str](), 0
-        if self.baseline is not None or (self.policy is not None and self.policy.baseline is None):
+        if self._baseline is not None or (self._policy is not None and self._policy.baseline is None):
             report, repeating = self._report()
             lines, exit_code = _shown(report, width), report.exit_code
             lines += [f"{quoted(name)} has the same scores in every run; is there a cache?" for name in repeating]
-            if self.baseline is not None and report.policy.baseline is not None:
-                lines.append(f"Compared with {self.baseline.source}. {_REUSED}")
-        if self.store is not None:
-            store(self.store, self._scored)
+            if self._baseline is not None and report.policy.baseline is not None:
+                lines.append(f"Compared with {self._baseline.source}. {_REUSED}")
+        if self._store is not None:
+            store(self._store, self._scored)
             runs, items = counted(self._scored.runs, "run"), counted(len(self._scored.items), "item")
-            lines.append(f"Stored {runs} of {items} in {shown_path(self.store)}. {_REUSED}")
+            lines.append(f"Stored {runs} of {items} in {shown_path(self._store)}. {_REUSED}")
         return lines, exit_code
 
     def _report(self) -> tuple[GateReport, tuple[str, ...]]:
@@ -144,16 +133,15 @@ class GateSession:
             raise DataError(
                 f"{error} Turn off the cache of the system under test; if it always answers alike, use runs=1."
             ) from error
-        repeating = always_repeating([fingerprints(scores.models, panel) for panel in scores.values])
-        return gate(policy, scores), repeating
+        return gate(policy, scores), always_repeating([fingerprints(scores.models, panel) for panel in scores.values])
 
     def _rules(self) -> Policy:
-        if self.policy is not None:
+        if self._policy is not None:
             if self._claims:
                 raise DesignError(
-                    f"{self.policy.source} and the markers of {listed(self._claims)} make claims; keep one of them"
+                    f"{self._policy.source} and the markers of {listed(self._claims)} make claims; keep one of them"
                 )
-            return self.policy
+            return self._policy
         if not self._claims:
             raise DesignError(
                 "no claim; give a marker one, as in gate(runs=5, not_worse_by=0.02), or use --gate-policy"
@@ -174,16 +162,14 @@ class GateSession:
         """The scores of both systems, which must have the same items and runs."""
         systems = {policy.candidates[0]: self._scored}
         if policy.baseline is not None:
-            if self.baseline is None:
+            if self._baseline is None:
                 raise DesignError(
                     f"{policy.source} compares with a baseline; name its scores with --gate-baseline FILE"
                 )
-            _check_alike(self._scored, self.baseline)
-            systems[policy.baseline] = self.baseline
+            _check_alike(self._scored, self._baseline)
+            systems[policy.baseline] = self._baseline
         items, runs = sorted(self._scored.items), range(1, self._scored.runs + 1)
-        values = np.array(
-            [[[system.scores[run, item] for item in items] for system in systems.values()] for run in runs]
-        )
+        values = [[[system.scores[run, item] for item in items] for system in systems.values()] for run in runs]
         about = [self._scored.items[item] for item in items]
         scores = Scores.of(values, models=tuple(systems), items=items, blocks=[each.block for each in about])
         return replace(scores, columns={_TEST: tuple(each.test for each in about)})

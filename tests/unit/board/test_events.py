@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from bbedge.board import BoardDesign
 from bbedge.board.admit import create
-from bbedge.errors import BoardError
+from bbedge.errors import BoardError, FormatError
 from bbedge.ledger.archive import export_lines
 from bbedge.ledger.chain import LedgerEvent, checked, from_payload
 from bbedge.records.codec import canonical

@@ -11,7 +11,7 @@ from inspect_ai.scorer import Score, mean, scorer
 
 from bbedge.errors import DataError, FormatError
 from bbedge.evaluate.engine import Sample
-from bbedge.evaluate.engines.inspect_judging import _recordable, combined, judging_scorers
+from bbedge.evaluate.engines.inspect_judging import _recordable, judging_scorers, mean_score
 from bbedge.evaluate.engines.inspect_scores import item_scores, judgements
 from bbedge.evaluate.journal import Journal
 from bbedge.evaluate.specification import EvaluationSpec
@@ -23,7 +23,7 @@ def scores_of(*values):
 
 
 def test_the_mean_is_the_score_and_every_judgement_is_kept():
-    score = combined("s", scores_of({"one": 0.2, "two": 1.0}, {"one": 0.4, "two": 0.0}))
+    score = mean_score("s", scores_of({"one": 0.2, "two": 1.0}, {"one": 0.4, "two": 0.0}))
     named = {"judge": score}
     assert item_scores("s", ("s/one", "s/two"), named, scorer=None) == {"s/one": pytest.approx(0.3), "s/two": 0.5}
     assert judgements("s", ("s/one", "s/two"), named, scorer=None) == {"s/one": (0.2, 0.4), "s/two": (1.0, 0.0)}
@@ -31,7 +31,7 @@ def test_the_mean_is_the_score_and_every_judgement_is_kept():
 
 
 def test_grades_are_numbers_before_they_are_averaged():
-    score = combined("s", scores_of("C", "I", "P"))
+    score = mean_score("s", scores_of("C", "I", "P"))
     assert score.value == 0.5
     assert judgements("s", ("s",), {"judge": score}, scorer="judge") == {"s": (1.0, 0.0, 0.5)}
 
@@ -42,11 +42,11 @@ def test_one_judgement_leaves_no_trace():
 
 def test_judgements_of_different_parts_are_refused():
     with pytest.raises(DataError, match="score different parts"):
-        combined("s", scores_of({"one": 0.2}, {"two": 0.4}))
+        mean_score("s", scores_of({"one": 0.2}, {"two": 0.4}))
     with pytest.raises(DataError, match="score different parts"):
-        combined("s", scores_of({"one": 0.2}, 0.4))
+        mean_score("s", scores_of({"one": 0.2}, 0.4))
     with pytest.raises(DataError, match="expected a number"):
-        combined("s", scores_of(0.2, "good"))
+        mean_score("s", scores_of(0.2, "good"))
 
 
 @pytest.mark.parametrize("value", [0.1 + 0.2, "P", True, {"one": 0.7, "two": "C"}])

@@ -28,11 +28,10 @@ from bbedge.evaluate.engines.process import (
     TimeUp,
     call,
     end_leftovers,
-    hashes,
+    file_hashes,
     program_file,
     program_files,
     redact_files,
-    stamps,
     why_not_startable,
 )
 from bbedge.evaluate.failures import Problem
@@ -63,7 +62,6 @@ class CommandEngine:
         self._list = self._home / cast("CommandBenchmark", study.benchmark).items
         self._items = read_items(self._list)
         self._words = study.file.command or ()
-        self._stamps = stamps(program_files(self._words, self._home))
         self._calls = Calls(study)
 
     def benchmark(self) -> Benchmark:
@@ -115,16 +113,13 @@ class CommandEngine:
 
     def run(self, replicate: int, jobs: Sequence[Job], seeds: Callable[[Job, int], int], report: Report) -> None:
         """Call the program for every job, a few at a time; refuse one that was changed while the study ran."""
-        files = program_files(self._words, self._home)
-        if stamps(files) != self._stamps:
-            now = hashes(files)
-            changed = [word for word, digest in self._study.programs.items() if now.get(word) != digest]
-            if changed:
-                raise EvaluationError(
-                    f"{shown_path(self._study.path)}: command: {listed(changed)} changed while the study ran; what is "
-                    "measured is frozen with the design. Restore it and run the same command again"
-                )
-            self._stamps = stamps(files)
+        now = file_hashes(program_files(self._words, self._home))
+        changed = [word for word, digest in self._study.programs.items() if now.get(word) != digest]
+        if changed:
+            raise EvaluationError(
+                f"{shown_path(self._study.path)}: command: {listed(changed)} changed while the study ran; what is "
+                "measured is frozen with the design. Restore it and run the same command again"
+            )
         self._calls.run(
             replicate, jobs, lambda folder, job, tell: self._call(folder, replicate, job, seeds(job, 0), tell), report
         )
@@ -165,7 +160,7 @@ class CommandEngine:
         by_block: dict[str, list[str]] = {}
         for item, block in zip(job.sample.items, job.sample.blocks, strict=True):
             by_block.setdefault(block, []).append(item)
-        blocks = RequestSeeds.of("items", seed).shuffled(tuple(by_block), model=job.model.name, replicate=0)
+        blocks = RequestSeeds.from_parts("items", seed).shuffled(tuple(by_block), model=job.model.name, replicate=0)
         order = [item for block in blocks for item in by_block[block]]
         lines, objects = folder / "items.txt", folder / "items.json"
         lines.write_text("".join(f"{item}\n" for item in order), encoding="utf-8")

@@ -68,7 +68,7 @@ class InspectEngine:
         return Benchmark(
             samples=tuple(_sample(name, sample, self._study.design.columns) for name, sample in samples.items()),
             fingerprint=hashlib.sha256(
-                json.dumps(sorted((name, _asked(sample)) for name, sample in samples.items())).encode()
+                json.dumps(sorted((name, _question_text(sample)) for name, sample in samples.items())).encode()
             ).hexdigest(),
         )
 
@@ -175,9 +175,9 @@ class InspectEngine:
         file, _, name = spec.rpartition("@")
         try:
             if file.endswith(".py"):
-                task = _from_file(self._study.path.resolve().parent / file, name, where, self._settings.args)
+                task = _task_from_file(self._study.path.resolve().parent / file, name, where, self._settings.args)
             else:
-                task = _registered(spec, self._settings.args)
+                task = _installed_task(spec, self._settings.args)
                 if callable(task):  # what Inspect gives back where the function does not say that it returns a task
                     task = task(**self._settings.args)
         except (LookupError, TypeError, ValueError) as error:
@@ -230,11 +230,11 @@ def _sample(name: str, sample: InspectSample, columns: Sequence[str]) -> Sample:
         name=name,
         items=items,
         blocks=(block,) * len(items),
-        columns={column: _texts(name, column, metadata, parts) for column in columns},
+        columns={column: _column_texts(name, column, metadata, parts) for column in columns},
     )
 
 
-def _texts(name: str, column: str, metadata: Mapping[str, Any], parts: Sequence[str] | None) -> tuple[str, ...]:
+def _column_texts(name: str, column: str, metadata: Mapping[str, Any], parts: Sequence[str] | None) -> tuple[str, ...]:
     """The texts of a column, one for each item of a sample."""
     key = column.removeprefix("metadata.")
     value = metadata.get(key)
@@ -248,7 +248,7 @@ def _texts(name: str, column: str, metadata: Mapping[str, Any], parts: Sequence[
     return tuple(map(str, values))
 
 
-def _asked(sample: InspectSample) -> str:
+def _question_text(sample: InspectSample) -> str:
     """What a sample asks and expects, as text."""
     values = sample.model_dump(mode="json", include={"input", "choices", "target", "metadata"}, fallback=repr)
     if not isinstance(sample.input, str):
@@ -257,7 +257,7 @@ def _asked(sample: InspectSample) -> str:
     return json.dumps(values, sort_keys=True, default=repr)
 
 
-def _from_file(file: Path, name: str, where: str, args: Mapping[str, Any]) -> object:
+def _task_from_file(file: Path, name: str, where: str, args: Mapping[str, Any]) -> object:
     """A task of a file, which is loaded and called in its own folder."""
     if not file.is_file():
         raise EvaluationError(f"{where}: there is no such file")
@@ -279,7 +279,7 @@ def _from_file(file: Path, name: str, where: str, args: Mapping[str, Any]) -> ob
         return task(**args)
 
 
-def _registered(spec: str, args: Mapping[str, Any]) -> object:
+def _installed_task(spec: str, args: Mapping[str, Any]) -> object:
     """An installed task; Inspect leaves out the package's name where it does not see how the package is installed."""
     try:
         return registry_create("task", spec, **args)

@@ -52,7 +52,7 @@ class Attempt:
     """Judgements of this attempt, made or known, in their order."""
     made: list[Judged] = field(default_factory=list)
     """Those that were made in this attempt and reported."""
-    _made_seeds: set[int | None] = field(default_factory=set)
+    made_seeds: set[int | None] = field(default_factory=set)
     begun: Counter[str] = field(default_factory=Counter)
     """Judgements that have begun, by scorer: a task may also score an answer that is not finished."""
 
@@ -63,11 +63,7 @@ class Attempt:
                 _heard.report(judged)
         self.judged.append(judged)
         self.made.append(judged)
-        self._made_seeds |= asked.seeds
-
-    def others(self, events: Sequence[ModelEvent]) -> list[ModelEvent]:
-        """The requests that belong to no judgement that was reported."""
-        return [event for event in events if event.config.seed not in self._made_seeds]
+        self.made_seeds |= asked.seeds
 
 
 @dataclass(slots=True)
@@ -209,12 +205,13 @@ def _hand_over(heard: Heard, model: str, sample: EvalSample) -> None:
         heard.cancelled = True
         return
     heard.reported.add((model, name))
-    calls = attempt.others(answered(sample.events))
+    # The requests that belong to no judgement that was reported.
+    calls = [event for event in answered_requests(sample.events) if event.config.seed not in attempt.made_seeds]
     usage = _usage(sample, len(calls), attempt)
     try:
         if sample.error is not None:
             raise DataError(_short(sample.error.message))
-        refuse_empty_events(answered(sample.events))
+        refuse_empty_events(answered_requests(sample.events))
         scores = item_scores(name, job.sample.items, sample.scores, scorer=heard.scorer)
     except (DataError, EmptyAnswer) as error:
         heard.report(Failed(model=model, sample=name, error=str(error), usage=usage))
@@ -230,7 +227,9 @@ def _hand_over(heard: Heard, model: str, sample: EvalSample) -> None:
             usage=usage,
             trace=hashlib.sha256(json.dumps(answers).encode()).hexdigest()[:32],
             length=sum(map(len, answers)),
-            unseeded=tuple(dict.fromkeys([*unseeded(calls), *(model for each in judged for model in each.unseeded)])),
+            unseeded=tuple(
+                dict.fromkeys([*models_without_seed(calls), *(model for each in judged for model in each.unseeded)])
+            ),
             judgements=judgements(name, job.sample.items, sample.scores, scorer=heard.scorer),
             served=tuple(dict.fromkeys(call.output.model for call in calls if call.model == job.model.model)),
             judged=tuple(dict.fromkeys(each.answer for each in judged)),
@@ -238,7 +237,7 @@ def _hand_over(heard: Heard, model: str, sample: EvalSample) -> None:
     )
 
 
-def answered(events: Sequence[Event]) -> list[ModelEvent]:
+def answered_requests(events: Sequence[Event]) -> list[ModelEvent]:
     """The requests among events that have an answer."""
     return [event for event in events if isinstance(event, ModelEvent) and event.error is None]
 
@@ -263,7 +262,7 @@ def _usage(sample: EvalSample, calls: int, attempt: Attempt) -> Usage:
     return Usage(calls=calls, tokens=tokens, seconds=max(0.0, left.seconds))
 
 
-def unseeded(events: Sequence[ModelEvent]) -> tuple[str, ...]:
+def models_without_seed(events: Sequence[ModelEvent]) -> tuple[str, ...]:
     """The models that were asked without the seed that the request was given."""
     return tuple(
         dict.fromkeys(

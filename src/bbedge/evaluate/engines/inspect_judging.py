@@ -25,7 +25,14 @@ from inspect_ai.solver import TaskState
 from bbedge.credentials import redacted_record, secret_values
 from bbedge.errors import DataError
 from bbedge.evaluate.engine import JudgementKey, Sample
-from bbedge.evaluate.engines.inspect_hook import Attempt, answered, asking, attempt_now, refuse_empty_events, unseeded
+from bbedge.evaluate.engines.inspect_hook import (
+    Attempt,
+    answered_requests,
+    asking,
+    attempt_now,
+    models_without_seed,
+    refuse_empty_events,
+)
 from bbedge.evaluate.engines.inspect_models import tokens_of
 from bbedge.evaluate.engines.inspect_scores import JUDGEMENTS, item_number, item_scores
 from bbedge.records.journal import Judged, Usage
@@ -65,7 +72,7 @@ def _judging(scorer: Scorer, name: str, times: int) -> Scorer:
             return None
         if len(scores) < times:
             raise DataError(f"{state.sample_id}: {times - len(scores)} of {times} judgements gave no score")
-        return combined(str(state.sample_id), scores)
+        return mean_score(str(state.sample_id), scores)
 
     return score
 
@@ -86,7 +93,7 @@ async def _judgement(
         score = await scorer(state, target)
     content = None if score is None or not asked.seen else _recordable(score, attempt.job.sample)
     if content is not None:
-        events = [event for event in answered(transcript().events) if event.config.seed in asked.seeds]
+        events = [event for event in answered_requests(transcript().events) if event.config.seed in asked.seeds]
         refuse_empty_events(events)
         attempt.hand_in(
             Judged(
@@ -105,7 +112,7 @@ async def _judgement(
                     ),
                     Usage(calls=len(events), seconds=time.monotonic() - began),
                 ),
-                unseeded=unseeded(events),
+                unseeded=models_without_seed(events),
             ),
             asked,
         )
@@ -135,22 +142,22 @@ def answer_hash(state: TaskState, attempt: Attempt) -> str:
     are in it as far as they are in the messages.
     """
     outputs = [
-        [event.model, [_said(choice.message) for choice in event.output.choices]]
-        for event in answered(transcript().events)
+        [event.model, [_content_of(choice.message) for choice in event.output.choices]]
+        for event in answered_requests(transcript().events)
         if event.config.seed in attempt.answer.seeds
     ]
-    content = [outputs, [_said(message) for message in state.messages], state.output.completion]
+    content = [outputs, [_content_of(message) for message in state.messages], state.output.completion]
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=repr).encode()).hexdigest()[:32]
 
 
-def _said(message: ChatMessage) -> list[Any]:
+def _content_of(message: ChatMessage) -> list[Any]:
     calls = message.tool_calls or [] if isinstance(message, ChatMessageAssistant) else []
     content = message.content
     parts = content if isinstance(content, str) else [part.model_dump(mode="json", fallback=repr) for part in content]
     return [message.role, parts, [[call.function, call.arguments] for call in calls]]
 
 
-def combined(sample: str, scores: Sequence[Score]) -> Score:
+def mean_score(sample: str, scores: Sequence[Score]) -> Score:
     """The mean of several judgements, with each of them in its metadata."""
     values = [_numbers(sample, score.value) for score in scores]
     first = values[0]

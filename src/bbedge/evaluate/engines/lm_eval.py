@@ -29,21 +29,21 @@ from bbedge.evaluate.engines.lm_eval_process import (
     REQUESTS,
     QuestionBegun,
     Tell,
-    Tool,
     ToolDocument,
-    answers,
     ask_in_threads,
-    chosen,
+    command_words,
+    document_numbers,
     documents_of,
-    fingerprint,
+    fingerprint_of_tasks,
+    hash_of_answers,
     parse_report,
     problem_of,
     prompt_words,
     python_of,
-    renamed,
     report_of,
+    run_tool,
     sample_files,
-    words,
+    scores_by_listed_name,
 )
 from bbedge.evaluate.engines.process import redact_files
 from bbedge.evaluate.failures import Problem
@@ -67,7 +67,7 @@ class LmEvalEngine:
         self._home = study.path.resolve().parent
         self._calls = Calls(study)
         python = python_of(self._settings.python, self._home, shown_path(study.path))
-        self._tool = Tool(python, self._home, self._calls.stop)
+        self._run_tool = partial(run_tool, python=python, home=self._home, stop=self._calls.stop)
         self._types: dict[str, dict[str, Any]] = {}
         """Of each type of models, whether every ``requests`` has a seed of its own, and the usual ``address``."""
         self._documents: dict[str, ToolDocument] = {}
@@ -82,9 +82,9 @@ class LmEvalEngine:
     def benchmark(self) -> Benchmark:
         """The documents of the tasks, as one sample: a run scores them all, or those that it is asked for."""
         folder = self._temporary("list")
-        called = [*words(self._settings, home=self._home, out=folder / "out", seed=0), "--model", "dummy"]
+        called = [*command_words(self._settings, home=self._home, out=folder / "out", seed=0), "--model", "dummy"]
         order = {"words": called, "types": sorted({model.model for model in self._study.models})}
-        problem = self._tool.run(folder, order)
+        problem = self._run_tool(folder, order)
         if problem is not None:
             redact_files(folder)
             raise EvaluationError(f"{shown_path(self._study.path)}: lm_eval cannot list the tasks: {problem}")
@@ -98,9 +98,9 @@ class LmEvalEngine:
             columns=read.columns,
             is_divisible=found["chooses"] and set(read.items) <= set(self._documents),
         )
-        benchmark = Benchmark(samples=(self._whole,), fingerprint=fingerprint(folder / "out"))
+        asked = fingerprint_of_tasks(folder / "out")
         shutil.rmtree(folder, ignore_errors=True)
-        return benchmark
+        return Benchmark(samples=(self._whole,), fingerprint=asked)
 
     def _temporary(self, purpose: str) -> Path:
         """A folder for a run that is none of the study."""
@@ -170,7 +170,7 @@ class LmEvalEngine:
                 answered.add(what.model)
             tell(what)
 
-        why = self._tool.run(folder, {"questions": questions}, file=REQUESTS, heard=heard)
+        why = self._run_tool(folder, {"questions": questions}, file=REQUESTS, heard=heard)
         for model in models:
             if model.name not in answered:
                 tell(self._problem(model, why or "lm_eval has not asked the model", folder))
@@ -183,7 +183,7 @@ class LmEvalEngine:
         tell(QuestionBegun(model=model.name, endpoint=model.base_url))
         items = self._whole.items[:1] if self._whole is not None and self._whole.is_divisible else ()
         settings = self._settings if items else structs.replace(self._settings, limit=1)
-        why = self._tool.run(folder, self._order(model, seed, folder / "out", items, settings))
+        why = self._run_tool(folder, self._order(model, seed, folder / "out", items, settings))
         if why is not None:
             tell(self._problem(model, why, folder))
             return
@@ -221,12 +221,12 @@ class LmEvalEngine:
         def heard(line: Mapping[str, Any]) -> None:
             tell(Trouble(model=model.name, sample=sample.name, problem=problem_of(line, model=model.name)))
 
-        problem = self._tool.run(folder, order, heard=heard)
+        problem = self._run_tool(folder, order, heard=heard)
         sent, usage = _sent(folder, model, len(sample.items), time.monotonic() - began)
         try:
             if problem is None:
                 scores = self._scores(folder / "out", sample)
-                trace, length = answers(folder / "out")
+                trace, length = hash_of_answers(folder / "out")
                 return Done(
                     model=model.name,
                     sample=sample.name,
@@ -248,10 +248,13 @@ class LmEvalEngine:
         self, model: StudyModel, seed: int, out: Path, items: Sequence[str], settings: LmEvalBenchmark
     ) -> dict[str, Any]:
         """What the driver is asked to run: the documents of some items, or all."""
-        called = [*words(settings, home=self._home, out=out, seed=seed), *prompt_words(settings.args, model.model)]
+        called = [
+            *command_words(settings, home=self._home, out=out, seed=seed),
+            *prompt_words(settings.args, model.model),
+        ]
         if generation := self._generation(model):
             called += ["--gen_kwargs", json.dumps(generation)]
-        documents = {"documents": chosen(items, self._documents)} if items else {}
+        documents = {"documents": document_numbers(items, self._documents)} if items else {}
         return {"words": called, "seed": seed, **self._of_model(model), **documents}
 
     def _generation(self, model: StudyModel) -> dict[str, Any]:
@@ -273,7 +276,9 @@ class LmEvalEngine:
         }
 
     def _scores(self, out: Path, sample: Sample) -> dict[str, float | None]:
-        scores = renamed(scores_by_item(self._read(out, blocks="item")), documents_of(out), self._documents)
+        scores = scores_by_listed_name(
+            scores_by_item(self._read(out, blocks="item")), documents_of(out), self._documents
+        )
         return checked_scores(scores, sample, out, may_be_missing=self._study.file.gaps == "worst-case")
 
     def _read(self, out: Path, *, blocks: str) -> Scores:

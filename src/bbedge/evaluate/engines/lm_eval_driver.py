@@ -38,7 +38,7 @@ def main(order_file: str) -> None:
             report["types"][name] = {"requests": sends_requests(kind), "address": default_address(kind)}
         words = list(order["words"])
         if "model" in order:
-            words += ["--model", order["model"], "--model_args", json.dumps(prepared(order, report))]
+            words += ["--model", order["model"], "--model_args", json.dumps(prepared_arguments(order, report))]
         choose_documents(order.get("documents"), report)
         sys.argv = ["lm_eval", *words]
         importlib.import_module("lm_eval.__main__").cli_evaluate()
@@ -71,10 +71,9 @@ def default_address(kind: type) -> str | None:
 def sends_requests(kind: type) -> bool:
     """Whether it is a model of an API whose requests get their seed one by one."""
     try:
-        template = importlib.import_module("lm_eval.models.api_models").TemplateAPI
+        return issubclass(kind, importlib.import_module("lm_eval.models.api_models").TemplateAPI)
     except ImportError:
         return False
-    return issubclass(kind, template)
 
 
 def takes_seed(kind: type) -> bool:
@@ -83,7 +82,7 @@ def takes_seed(kind: type) -> bool:
     return any("seed" in inspect.signature(each).parameters for each in made)
 
 
-def prepared(order: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
+def prepared_arguments(order: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
     """The arguments of the model, with its seed; from now on its requests have theirs."""
     kind, arguments = model_type(order["model"]), dict(order["model_args"])
     if takes_seed(kind):
@@ -124,7 +123,7 @@ def watch_answers(kind: Any, report: dict[str, Any]) -> None:  # noqa: ANN401 - 
         def parse(self: object, outputs: Any, *args: Any, _read: Any = read, **kwargs: Any) -> Any:  # noqa: ANN401
             for each in outputs if isinstance(outputs, list) else [outputs]:
                 if isinstance(each, dict):
-                    count(each, report)
+                    count_answer(each, report)
             return _read.__get__(self, type(self))(outputs, *args, **kwargs)
 
         setattr(kind, name, parse)
@@ -143,7 +142,7 @@ def choose_documents(chosen: dict[str, list[int]] | None, report: dict[str, Any]
             return run(*args, **kwargs)
         if not isinstance(loaded, dict) or not isinstance(tasks, dict) or not report["chooses"]:
             raise RuntimeError("this version of lm_eval cannot be run on chosen documents")
-        kept = {name: narrowed(task, frozenset(chosen[name])) for name, task in tasks.items() if name in chosen}
+        kept = {name: narrow_task(task, frozenset(chosen[name])) for name, task in tasks.items() if name in chosen}
         # Without groups: a mean over some documents of some of their tasks says nothing.
         return run(*args, **{**kwargs, "task_dict": {**loaded, "tasks": kept, "groups": {}}})
 
@@ -151,11 +150,11 @@ def choose_documents(chosen: dict[str, list[int]] | None, report: dict[str, Any]
 
 
 def is_narrowable(task: object) -> bool:
-    """Whether a task makes its requests and hands out its documents in the way that :func:`narrowed` changes."""
+    """Whether a task makes its requests and hands out its documents in the way that :func:`narrow_task` changes."""
     return callable(getattr(task, "build_all_requests", None)) and callable(getattr(task, "doc_iterator", None))
 
 
-def narrowed(task: Any, numbers: frozenset[int]) -> Any:  # noqa: ANN401 - a task of the tool
+def narrow_task(task: Any, numbers: frozenset[int]) -> Any:  # noqa: ANN401 - a task of the tool
     """The task with only these documents, by their numbers from 0."""
     build, documents = task.build_all_requests, task.doc_iterator
 
@@ -171,7 +170,7 @@ def narrowed(task: Any, numbers: frozenset[int]) -> Any:  # noqa: ANN401 - a tas
     return task
 
 
-def count(answer: dict[str, Any], report: dict[str, Any]) -> None:
+def count_answer(answer: dict[str, Any], report: dict[str, Any]) -> None:
     """Add the tokens of one answer, and what it calls the model; refuse one that says nothing."""
     if answer.get("error") and not answer.get("choices"):
         raise RuntimeError(f"the server answered with an error: {json.dumps(answer['error'])[:400]}")

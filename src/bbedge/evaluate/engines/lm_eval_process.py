@@ -61,48 +61,52 @@ _OF_TASK = (
 )
 
 
-class Tool:
-    """The tool in the Python that has it installed."""
+def run_tool(
+    folder: Path,
+    order: Mapping[str, Any],
+    *,
+    python: str,
+    home: Path,
+    stop: threading.Event,
+    file: str = DRIVER,
+    heard: Hear = lambda what: None,
+) -> str | None:
+    """Run one of our files in the Python that has the tool installed; what went wrong, or nothing.
 
-    def __init__(self, python: str, home: Path, stop: threading.Event) -> None:
-        self.python, self._home, self._stop = python, home, stop
+    Nothing of the order is on the command line.
+    """
+    log = folder / "log.txt"
+    # Copies: Python looks for modules beside the file it runs, and beside ours is one called inspect.
+    for name in (DRIVER, REQUESTS):
+        shutil.copyfile(Path(__file__).with_name(name), folder / name)
+    paths = {"report": str(folder / "report.json"), "heard": str(folder / "heard.jsonl")}
+    (folder / "order.json").write_text(json.dumps({**order, **paths}), encoding="utf-8")
+    words = [python, str(folder / file), str(folder / "order.json")]
+    with log.open("wb") as output, (folder / "heard.jsonl").open("a+b") as lines:
 
-    def run(
-        self, folder: Path, order: Mapping[str, Any], *, file: str = DRIVER, heard: Hear = lambda what: None
-    ) -> str | None:
-        """Run one of our files; what went wrong, or nothing. Nothing of the order is on the command line."""
-        log = folder / "log.txt"
-        # Copies: Python looks for modules beside the file it runs, and beside ours is one called inspect.
-        for name in (DRIVER, REQUESTS):
-            shutil.copyfile(Path(__file__).with_name(name), folder / name)
-        paths = {"report": str(folder / "report.json"), "heard": str(folder / "heard.jsonl")}
-        (folder / "order.json").write_text(json.dumps({**order, **paths}), encoding="utf-8")
-        words = [self.python, str(folder / file), str(folder / "order.json")]
-        with log.open("wb") as output, (folder / "heard.jsonl").open("a+b") as lines:
+        def read() -> None:
+            """Hand on the lines that are new and complete."""
+            while (line := lines.readline()).endswith(b"\n"):
+                heard(json.loads(line))
+            lines.seek(-len(line), os.SEEK_CUR)
 
-            def read() -> None:
-                """Hand on the lines that are new and complete."""
-                while (line := lines.readline()).endswith(b"\n"):
-                    heard(json.loads(line))
-                lines.seek(-len(line), os.SEEK_CUR)
-
-            try:
-                code = call(words, home=self._home, folder=folder, log=output, timeout=None, stop=self._stop, look=read)
-            except OSError as error:
-                return f"{shown(words[0], None)} cannot be run ({error.strerror})"
-            except Stopped:
-                return "lm_eval was stopped with the study"
-            read()
-        if code == 0:
-            return None
-        found = report_of(folder)
-        if not found.get("installed", True):
-            return (
-                f"{shown_path(self.python)} has no lm_eval; install it there with pip install 'lm_eval[api]'; or name "
-                "the Python that has it with python under [benchmark]"
-            )
-        how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-        return f"lm_eval {how}: {_reason(found.get('error'), log)}; its output is in {shown_path(log)}"
+        try:
+            code = call(words, home=home, folder=folder, log=output, timeout=None, stop=stop, look=read)
+        except OSError as error:
+            return f"{shown(words[0], None)} cannot be run ({error.strerror})"
+        except Stopped:
+            return "lm_eval was stopped with the study"
+        read()
+    if code == 0:
+        return None
+    found = report_of(folder)
+    if not found.get("installed", True):
+        return (
+            f"{shown_path(python)} has no lm_eval; install it there with pip install 'lm_eval[api]'; or name "
+            "the Python that has it with python under [benchmark]"
+        )
+    how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+    return f"lm_eval {how}: {_reason(found.get('error'), log)}; its output is in {shown_path(log)}"
 
 
 def python_of(given: str | None, home: Path, source: str) -> str:
@@ -205,7 +209,7 @@ def problem_of(facts: Mapping[str, Any], *, model: str, stage: str = "asking") -
     return Problem(kind=kind, model=model, message=answer_excerpt(kind, message), **known)
 
 
-def words(settings: LmEvalBenchmark, *, home: Path, out: Path, seed: int) -> list[str]:
+def command_words(settings: LmEvalBenchmark, *, home: Path, out: Path, seed: int) -> list[str]:
     """The words of the command line that list and run have in common."""
     metadata = settings.args.metadata
     options = {
@@ -259,7 +263,7 @@ def documents_of(out: Path) -> dict[str, ToolDocument]:
     return found
 
 
-def renamed(
+def scores_by_listed_name(
     scores: Mapping[str, float], found: Mapping[str, ToolDocument], listed: Mapping[str, ToolDocument]
 ) -> dict[str, float]:
     """Scores of a run by the names that its documents were listed under.
@@ -270,7 +274,7 @@ def renamed(
     return {names.get(found[item], item) if item in found else item: score for item, score in scores.items()}
 
 
-def chosen(items: Iterable[str], listed: Mapping[str, ToolDocument]) -> dict[str, list[int]]:
+def document_numbers(items: Iterable[str], listed: Mapping[str, ToolDocument]) -> dict[str, list[int]]:
     """The numbers of the documents of these items, by task."""
     numbers: dict[str, list[int]] = {}
     for document in (listed[item] for item in items):
@@ -283,7 +287,7 @@ def sample_files(out: Path) -> list[Path]:
     return sorted(out.rglob("samples_*.json*"), key=lambda each: each.name.rpartition("_")[0])
 
 
-def answers(out: Path) -> tuple[str, int]:
+def hash_of_answers(out: Path) -> tuple[str, int]:
     """A hash of all answers of a run, and their length in characters."""
     digest, length = hashlib.sha256(), 0
     for file in sample_files(out):
@@ -294,7 +298,7 @@ def answers(out: Path) -> tuple[str, int]:
     return digest.hexdigest()[:32], length
 
 
-def fingerprint(out: Path) -> str:
+def fingerprint_of_tasks(out: Path) -> str:
     """A hash of what is asked and how it is scored: prompts, targets, and the configuration of the tasks."""
     keys = ("doc_hash", "prompt_hash", "target_hash", "filter")
     asked = [[file.name.rpartition("_")[0], *map(row.get, keys)] for file in sample_files(out) for row in _rows(file)]

@@ -93,37 +93,37 @@ def ask(question: Mapping[str, Any], tell: Tell) -> None:
     endpoint, variable, stage = question["model_args"].get("base_url"), None, "making"
     try:
         # Without a tokenizer, which may come from the server: a wrong address would show as a missing tokenizer.
-        model = made(question, {"tokenizer_backend": "none", "tokenized_requests": False})
+        model = make_model(question, {"tokenizer_backend": "none", "tokenized_requests": False})
         endpoint, variable, stage = model.base_url, key_variable(model), "key"
         headers = model.header
         stage = "asking"
         tell({"name": name, "asked": endpoint})
-        answer = posted(model, headers, question)
-        tokens, served = answered(model, answer), answer.get("model") if isinstance(answer, dict) else None
+        answer = post_question(model, headers, question)
+        tokens, served = tokens_of_answer(model, answer), answer.get("model") if isinstance(answer, dict) else None
         stage = "making"
-        made(question, {})
+        make_model(question, {})
     except Exception as error:  # whatever goes wrong is what the question is for
         tell({"name": name, "stage": stage, "failed": facts(error, endpoint, variable)})
     else:
         tell({"name": name, "tokens": tokens, "seconds": time.monotonic() - began, "served": served})
 
 
-def made(question: Mapping[str, Any], other: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a model of the tool
+def make_model(question: Mapping[str, Any], other: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a model of the tool
     """The model, as the tool makes it."""
     registry = importlib.import_module("lm_eval.api.registry")
     return registry.get_model(question["model"])(**{**question["model_args"], **other})
 
 
-def posted(model: Any, headers: Mapping[str, str], question: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
+def post_question(model: Any, headers: Mapping[str, str], question: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
     """Send the question once; the answer."""
     if not str(model.base_url).lower().startswith(("http://", "https://")):
         raise http.client.InvalidURL(f"{model.base_url} does not begin with http:// or https://")
     # Some providers turn away the client library by its name.
     sent = {"Content-Type": "application/json", "User-Agent": "lm-evaluation-harness", **headers}
-    body = json.dumps(payload(model, question)).encode()
+    body = json.dumps(question_payload(model, question)).encode()
     request = urllib.request.Request(model.base_url, data=body, headers=sent)
     try:
-        with opener(model).open(request, timeout=question["timeout"]) as response:
+        with url_opener(model).open(request, timeout=question["timeout"]) as response:
             text = response.read().decode("utf-8", "replace")
     except urllib.error.HTTPError as error:
         with error:
@@ -134,7 +134,7 @@ def posted(model: Any, headers: Mapping[str, str], question: Mapping[str, Any]) 
         raise Unusable(f"the answer is not JSON: {text[:200]}") from None
 
 
-def opener(model: Any) -> urllib.request.OpenerDirector:  # noqa: ANN401 - a model of the tool
+def url_opener(model: Any) -> urllib.request.OpenerDirector:  # noqa: ANN401 - a model of the tool
     """What opens connections as the tool does: with its certificates, and its proxies."""
     context = ssl.create_default_context()
     if not model.verify_certificate:
@@ -146,7 +146,7 @@ def opener(model: Any) -> urllib.request.OpenerDirector:  # noqa: ANN401 - a mod
     )
 
 
-def payload(model: Any, question: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - a model of the tool
+def question_payload(model: Any, question: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - a model of the tool
     """The request as the type of model writes it: with messages where it writes them, otherwise with a prompt."""
     for asked in ([{"role": "user", "content": _QUESTION}], _QUESTION):
         settings = {"until": ["\n\n"], **question["generation"]}
@@ -158,7 +158,7 @@ def payload(model: Any, question: Mapping[str, Any]) -> dict[str, Any]:  # noqa:
     return written
 
 
-def answered(model: Any, answer: Any) -> list[int]:  # noqa: ANN401 - a model of the tool, and JSON
+def tokens_of_answer(model: Any, answer: Any) -> list[int]:  # noqa: ANN401 - a model of the tool, and JSON
     """The tokens that an answer states, read and written; raise if it is none."""
     if isinstance(answer, dict):
         if answer.get("error"):
@@ -246,17 +246,17 @@ def key_variable(model: object) -> str | None:
 
 def facts(error: BaseException, endpoint: object, variable: str | None = None) -> dict[str, Any]:
     """The classes, the HTTP status and the message of an exception of an HTTP client."""
-    causes = chain(error)
+    causes = causes_of(error)
     return {
         "names": sorted({kind.__name__ for each in causes for kind in type(each).__mro__}),
-        "status": next((found for each in causes if (found := status(each)) is not None), None),
-        "message": message(causes)[:_LONGEST],
+        "status": next((found for each in causes if (found := http_status(each)) is not None), None),
+        "message": message_of(causes)[:_LONGEST],
         "endpoint": None if endpoint is None else str(endpoint),
         "variable": variable,
     }
 
 
-def chain(error: BaseException) -> list[BaseException]:
+def causes_of(error: BaseException) -> list[BaseException]:
     """An exception and what caused it, outermost first; urllib3 has causes as arguments and reasons."""
     found: list[BaseException] = []
     todo: list[object] = [error]
@@ -268,13 +268,13 @@ def chain(error: BaseException) -> list[BaseException]:
     return found
 
 
-def status(error: BaseException) -> int | None:
+def http_status(error: BaseException) -> int | None:
     """The HTTP status: requests has it on the answer, aiohttp on the exception."""
     found = (getattr(getattr(error, "response", None), "status_code", None), getattr(error, "status", None))
     return next((each for each in found if isinstance(each, int)), None)
 
 
-def message(causes: list[BaseException]) -> str:
+def message_of(causes: list[BaseException]) -> str:
     """What the server said; without an answer, what the system said, and otherwise the exception."""
     text = getattr(causes[0], "body", None) or getattr(getattr(causes[0], "response", None), "text", None)
     if isinstance(text, str) and text.strip():

@@ -22,6 +22,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -75,14 +76,9 @@ def why_not_startable(word: str, home: Path) -> str | None:
     return None
 
 
-def hashes(files: dict[str, Path]) -> dict[str, str]:
-    """SHA-256 of every file, in hexadecimal, by word."""
-    return {word: _hash(path) for word, path in files.items()}
-
-
-def stamps(files: dict[str, Path]) -> dict[str, tuple[int, int, int] | None]:
-    """What shows without reading a file that it was not changed: its inode, size and modification time, by word."""
-    return {word: _stamp(path) for word, path in files.items()}
+def file_hashes(files: dict[str, Path]) -> dict[str, str]:
+    """SHA-256 of every file, in hexadecimal, by word; a file is read again only if it looks changed."""
+    return {word: _hash(path, _stamp(path)) for word, path in files.items()}
 
 
 def _file(path: Path) -> Path | None:
@@ -92,7 +88,8 @@ def _file(path: Path) -> Path | None:
         return None
 
 
-def _hash(path: Path) -> str:
+@cache
+def _hash(path: Path, stamp: tuple[int, int, int] | None) -> str:
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -104,11 +101,11 @@ def _hash(path: Path) -> str:
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
-    try:
+    """What shows without reading a file that it was not changed: its inode, size and modification time."""
+    with contextlib.suppress(OSError):
         found = path.stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+        return found.st_ino, found.st_size, found.st_mtime_ns
+    return None
 
 
 class TimeUp(Exception):  # noqa: N818 - an outcome
@@ -250,8 +247,7 @@ def _end_group(group: int, start: int, mark: str) -> None:
     # The program itself has ended, and the number may have gone to another; what it has started carries its mark.
     carried = f"{_MARK}={mark}".encode()
     for place in _PROC.glob("[0-9]*"):
-        fields = _fields(int(place.name)) or []
-        is_of_group = fields[3:4] == [str(group)]
+        is_of_group = (_fields(int(place.name)) or [])[3:4] == [str(group)]
         if is_of_group and carried in (_read(place / "environ") or b"").split(b"\0"):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(int(place.name), signal.SIGKILL)

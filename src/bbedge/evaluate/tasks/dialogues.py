@@ -197,8 +197,7 @@ def acebench(data: str = ACEBENCH_SOURCE, strings: str = "contain") -> Task:
     """
     if strings not in get_args(Strings):
         raise DomainError(f"strings is {quoted(strings)}; choose from {', '.join(get_args(Strings))}")
-    samples: list[Sample] = []
-    hashes: dict[str, str] = {}
+    samples, hashes = list[Sample](), dict[str, str]()
     for name in FILES:
         questions = read_rows(beside(data, name))
         answers = read_rows(beside(data, "possible_answer", name))
@@ -277,14 +276,14 @@ def _dialogues(questions: Sequence[QuestionRow], answers: Sequence[QuestionRow])
         found = _STEP.fullmatch(name)
         if found is None:
             raise FormatError(f"{row.place}: id {quoted(name)} does not end with a dialogue's and a step's number")
-        dialogue = steps.setdefault(found["dialogue"], {})
-        if int(found["step"]) in dialogue:
+        dialogue, step = steps.setdefault(found["dialogue"], {}), int(found["step"])
+        if step in dialogue:
             raise FormatError(f"{row.place}: {quoted(name)} appears more than once")
         if name not in right:
             raise FormatError(
                 f"{row.place}: there is no possible answer for {quoted(name)}; are the files of one version?"
             )
-        dialogue[int(found["step"])] = row
+        dialogue[step] = row
     unasked = right.keys() - {row.text("id") for row in questions}
     if unasked:
         raise FormatError(f"{right[min(unasked)].place}: there is no question for {quoted(min(unasked))}")
@@ -302,10 +301,10 @@ def _steps_sample(name: str, rows: Sequence[QuestionRow], right: Mapping[str, Qu
     functions, today = rows[0].mappings("function"), rows[0].fields.get("time")
     if any(row.mappings("function") != functions or row.fields.get("time") != today for row in rows):
         raise FormatError(f"{rows[0].place}: the steps of {quoted(name)} differ in their functions or their date")
-    parts = [_INSTRUCTIONS, str(today or ""), "Functions:\n" + json.dumps(functions, ensure_ascii=False)]
+    parts = (_INSTRUCTIONS, str(today or ""), "Functions:\n" + json.dumps(functions, ensure_ascii=False))
     return Sample(
         id=name,
-        input="\n\n".join(part for part in parts if part),
+        input="\n\n".join(filter(None, parts)),
         metadata={
             "items": [f"step_{number}" for number in range(1, len(rows) + 1)],
             "prompts": [f"Dialogue so far:\n{row.text('question').strip()}" for row in rows],

@@ -142,10 +142,8 @@ class Expected:
 
 def calls_match(expected: Sequence[Expected], given: Sequence[Call], *, strings: Strings = "contain") -> bool:
     """Whether the given calls are the expected ones, each matched to one of its own."""
-    if len(expected) != len(given):
-        return False
-    if not expected:
-        return True
+    if len(expected) != len(given) or not expected:
+        return not expected and not given
     first, rest = expected[0], expected[1:]
     return any(
         call_matches(first, call, strings=strings)
@@ -157,11 +155,12 @@ def calls_match(expected: Sequence[Expected], given: Sequence[Call], *, strings:
 def call_matches(expected: Expected, given: Call, *, strings: Strings = "contain") -> bool:
     """Whether one call is another, up to what the rule leaves open."""
     right = expected.call.arguments
-    if given.name != expected.call.name or not given.arguments.keys() <= right.keys():
-        return False
-    if not expected.required <= given.arguments.keys() or bool(right) != bool(given.arguments):
-        return False
-    return all(_same(right[key], value, strings=strings) for key, value in given.arguments.items())
+    return (
+        given.name == expected.call.name
+        and expected.required <= given.arguments.keys() <= right.keys()
+        and bool(right) == bool(given.arguments)
+        and all(_same(right[key], value, strings=strings) for key, value in given.arguments.items())
+    )
 
 
 def _same(right: Value, given: Value, *, strings: Strings, within: bool = False) -> bool:
@@ -178,27 +177,23 @@ def _same(right: Value, given: Value, *, strings: Strings, within: bool = False)
                 return right.strip() == str(given)
             return isinstance(given, str) and _same_text(right, given, strings)
         case list():
-            return isinstance(given, list) and _same_lists(right, given, strings=strings, within=within)
+            return (
+                isinstance(given, list)
+                and len(right) == len(given)
+                and all(
+                    _same_text(one, other, "equal")
+                    if isinstance(one, str) and isinstance(other, str)
+                    else _same(one, other, strings=strings, within=within)
+                    for one, other in zip(right, given, strict=True)
+                )
+            )
         case dict():
-            return isinstance(given, dict) and _same_objects(right, given, strings=strings)
+            return (
+                isinstance(given, dict)
+                and right.keys() == given.keys()
+                and all(_same(right[key], value, strings=strings, within=True) for key, value in given.items())
+            )
     return given is None
-
-
-def _same_lists(right: Sequence[Value], given: Sequence[Value], *, strings: Strings, within: bool) -> bool:
-    if len(right) != len(given):
-        return False
-    return all(
-        _same_text(one, other, "equal")
-        if isinstance(one, str) and isinstance(other, str)
-        else _same(one, other, strings=strings, within=within)
-        for one, other in zip(right, given, strict=True)
-    )
-
-
-def _same_objects(right: Mapping[str, Value], given: Mapping[str, Value], *, strings: Strings) -> bool:
-    return right.keys() == given.keys() and all(
-        _same(right[key], value, strings=strings, within=True) for key, value in given.items()
-    )
 
 
 def _same_text(right: str, given: str, strings: Strings) -> bool:

@@ -139,10 +139,9 @@ def _fetched(address: str, name: str) -> bytes:
 
 def _parquet(content: bytes, name: str) -> list[tuple[int, dict[str, object]]]:
     try:
-        table = pl.read_parquet(io.BytesIO(content))
+        return list(enumerate(pl.read_parquet(io.BytesIO(content)).iter_rows(named=True), start=1))
     except pl.exceptions.PolarsError as error:
         raise FormatError(f"{name}: not a complete Parquet file ({error}); download it again") from None
-    return list(enumerate(table.iter_rows(named=True), start=1))
 
 
 def _json(content: bytes, name: str) -> list[tuple[int, dict[str, object]]]:

@@ -110,8 +110,7 @@ def _behind(mark: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
 
 
 def _plain(found: re.Match[str]) -> str:
-    below = found["below"]
-    number = _unpadded(found["whole"]) + (f"/{_unpadded(below)}" if below else "")
+    number = "/".join(map(_unpadded, filter(None, found.group("whole", "below"))))
     negative = "-" in (found["sign"] or "") or found["inner"] is not None
     return f"-{number}" if negative and number != "0" else number
 
@@ -141,12 +140,13 @@ _FINISH = (
     "First explain your view in a few sentences. Then give one rating from 1 (useless) to 10 (could not be better), "
     "between double square brackets and nowhere else, like this: Rating: [[5]]"
 )
-_QUALITY = (
-    "Judge how helpful, relevant and correct it is, how deep and detailed, and how original where that is asked for."
-)
-_CORRECTNESS = (
-    "Compare it with the reference answer, point out and correct every mistake, and judge correctness and help."
-)
+_CRITERIA = {
+    False: (
+        "Judge how helpful, relevant and correct it is, how deep and detailed, and how original where that is asked "
+        "for."
+    ),
+    True: "Compare it with the reference answer, point out and correct every mistake, and judge correctness and help.",
+}
 _ONE = "[Question]\n{question}\n\n"
 _ONE_REFERENCE = "[Reference answer]\n{ref_answer_1}\n[End of reference answer]\n\n"
 _ONE_ANSWER = "[Assistant's answer]\n{answer}\n[End of assistant's answer]"
@@ -158,20 +158,22 @@ _TWO = (
     "[Dialogue with the assistant]\n### User:\n{question_1}\n\n### Assistant:\n{answer_1}\n\n"
     "### User:\n{question_2}\n\n### Assistant:\n{answer_2}\n[End of dialogue]"
 )
-_RATE_ONE = "Rate the assistant's answer to the question below."
-_RATE_TWO = (
-    "Rate the assistant's second answer in the dialogue below, and only that one; the first is there for context."
-)
+_TEXTS = {
+    (1, False): f"{_ONE}{_ONE_ANSWER}",
+    (1, True): f"{_ONE}{_ONE_REFERENCE}{_ONE_ANSWER}",
+    (2, False): _TWO,
+    (2, True): f"{_TWO_REFERENCE}{_TWO}",
+}
+_RATE = {
+    1: "Rate the assistant's answer to the question below.",
+    2: "Rate the assistant's second answer in the dialogue below, and only that one; the first is there for context.",
+}
 
 JudgePrompts = Mapping[tuple[int, bool], Prompt]
 """The prompts of single-answer grading, by turn and whether there are reference answers."""
 OURS: JudgePrompts = {
-    (1, False): Prompt(system=_ROLE, template=f"{_RATE_ONE} {_QUALITY} {_FINISH}\n\n{_ONE}{_ONE_ANSWER}"),
-    (1, True): Prompt(
-        system=_ROLE, template=f"{_RATE_ONE} {_CORRECTNESS} {_FINISH}\n\n{_ONE}{_ONE_REFERENCE}{_ONE_ANSWER}"
-    ),
-    (2, False): Prompt(system=_ROLE, template=f"{_RATE_TWO} {_QUALITY} {_FINISH}\n\n{_TWO}"),
-    (2, True): Prompt(system=_ROLE, template=f"{_RATE_TWO} {_CORRECTNESS} {_FINISH}\n\n{_TWO_REFERENCE}{_TWO}"),
+    (turn, known): Prompt(system=_ROLE, template=f"{_RATE[turn]} {_CRITERIA[known]} {_FINISH}\n\n{texts}")
+    for (turn, known), texts in _TEXTS.items()
 }
 _PUBLISHED = {
     (1, False): "single-v1",

@@ -134,8 +134,7 @@ def mmlu_pro(data: str = MMLU_PRO_SOURCE, examples: str = "", shots: int = 5, su
     * ``shots``: How many of them.
     * ``subjects``: Only these categories, separated by commas; all if empty.
     """
-    solved = _solved_by_subject(examples, shots) if examples and shots else {}
-    found = read_rows(data)
+    solved, found = _solved_by_subject(examples, shots) if examples and shots else {}, read_rows(data)
     wanted = {name.strip() for name in subjects.split(",") if name.strip()}
     samples = [_choices(row, solved) for row in found.rows if not wanted or row.text("category") in wanted]
     missing = wanted - {row.text("category") for row in found.rows}
@@ -197,7 +196,7 @@ def _solved_by_subject(examples: str, shots: int) -> dict[str, list[str]]:
     by_subject: dict[str, list[str]] = {}
     for row in read_rows(examples).rows:
         options, letter = _options(row)
-        listed = "\n".join(f"{_LETTERS[place]}) {option}" for place, option in enumerate(options))
+        listed = "\n".join(f"{mark}) {option}" for mark, option in zip(_LETTERS, options, strict=False))
         worked = _VERDICT.sub("", _LEAD.sub("", row.text("cot_content")))
         text = f"Question:\n{row.text('question')}\nOptions:\n{listed}\n\n{worked}\nANSWER: {letter}"
         by_subject.setdefault(row.text("category"), []).append(text)
