@@ -159,6 +159,11 @@ def at(value: object, *keys: str) -> Any:  # noqa: ANN401 - any JSON
     return value
 
 
+def first_value(fields: Mapping[str, Any], *keys: str) -> Any:  # noqa: ANN401 - any JSON
+    """The value under the first of these keys that has one; versions of a tool differ in what they call it."""
+    return next((fields[key] for key in keys if fields.get(key) is not None), None)
+
+
 def several(value: object) -> list[Any]:
     """The value if it is a list, otherwise a list of it: tools write one of something without a list."""
     return value if isinstance(value, list) else [value]

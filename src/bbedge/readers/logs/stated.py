@@ -76,12 +76,14 @@ def stated_count(value: object) -> int | None:
     return int(value) if value >= 0 and value == value // 1 else None
 
 
-def stated_means(means: Iterable[tuple[str, object]], *, where: str, run: LogRun) -> Iterator[StatedAggregate]:
-    """The means of metrics that a file states about a run, as far as they are numbers."""
+def stated_means(
+    means: Iterable[tuple[str, object]], *, where: str, run: LogRun, under: str | None = None
+) -> Iterator[StatedAggregate]:
+    """The means of metrics that a file states about a run, under a filter, as far as they are numbers."""
     for metric, value in means:
         mean = number(value)
         if mean is not None:
-            yield StatedAggregate(where=where, run=run, metric=metric, mean=float(mean))
+            yield StatedAggregate(where=where, run=run, metric=metric, mean=float(mean), filter=under)
 
 
 def check_count(found: int, stated: object, *, place: str, what: str) -> None:
