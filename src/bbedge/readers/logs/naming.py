@@ -17,7 +17,7 @@ from bbedge.readers.assemble.grid import grouped
 from bbedge.readers.choices import Choice, Choices, OpenChoiceError
 from bbedge.readers.logs.contract import LogRun, LogSample
 from bbedge.readers.logs.fields import field_at, field_paths, mapping
-from bbedge.readers.logs.runs import PassBook
+from bbedge.readers.logs.runs import RunBook
 from bbedge.records.notes import Note
 from bbedge.text import counted, folded, listed, quoted, shown, shown_path
 
@@ -78,12 +78,12 @@ def check_found(model: str | None, path: str, run: LogRun, choices: Choices) -> 
     )
 
 
-def refuse_shared_names(passes: PassBook, choices: Choices) -> None:
+def refuse_shared_names(book: RunBook, choices: Choices) -> None:
     """Refuse a field that gives one name to different models: their runs would become replicates of each other."""
     origin = choices.origin("model")
     if origin is None or origin.kind != "field":
         return
-    for name, runs in passes.runs().items():
+    for name, runs in book.runs().items():
         models = sorted({each.run.model for each in runs if each.run.model is not None})
         if len(models) > 1:
             raise DataError(

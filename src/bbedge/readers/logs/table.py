@@ -18,7 +18,7 @@ from bbedge.readers.choices import ERROR_KINDS, OTHER_BLOCKS, Choice, ChoiceNeed
 from bbedge.readers.logs.contract import Log, LogRun, LogSample, Reader, Value, open_log
 from bbedge.readers.logs.fields import field_at, field_paths
 from bbedge.readers.logs.naming import AskedQuestion, check_found, model_in, model_named_by_log
-from bbedge.readers.logs.runs import PassBook, Watch
+from bbedge.readers.logs.runs import Repetition, RunBook, Watch
 from bbedge.readers.logs.stated import RunTally
 from bbedge.readers.metrics import EveryMetric, MetricScales, check_direction, with_usage
 from bbedge.readers.tables.columns import Role, failing, names_from_objects
@@ -42,7 +42,7 @@ class LogTable:
         choices: Choices,
         blocks: str | None,
         score_range: tuple[float, float],
-        passes: PassBook,
+        book: RunBook,
         watch: Watch,
         described: Sequence[str] = (),
         scales: MetricScales | None = None,
@@ -53,7 +53,7 @@ class LogTable:
         own = self.log.usual_blocks if blocks is None else None
         self.blocks = own if blocks in _OWN_BLOCKS else blocks
         self._unit = score_range == (0.0, 1.0)
-        self._passes, self._watch = passes, watch
+        self._book, self._watch = book, watch
         self._places, self._failed, self._kinds = array("Q"), array("Q"), array("B")
         self._metric: str | None = None
         self._filter: str | None = None
@@ -150,7 +150,7 @@ class LogTable:
         row: dict[Role, str | float | None] = {
             "model": model,
             "item": sample.item,
-            "replicate": self._passes.code(model, self.path, sample.run, sample.repeat, self._label(sample)),
+            "replicate": self._book.code(Repetition(model, self.path, sample.run, sample.repeat, self._label(sample))),
         }
         if self.blocks:
             row["block"] = self._block(sample, self.blocks)
