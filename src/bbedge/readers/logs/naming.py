@@ -203,9 +203,9 @@ def check_same_questions(asked: Iterable[AskedQuestion], changed: Collection[str
         sample = each.sample
         label = sample.label or sample.item
         files.setdefault(sample.run.task, set()).add(each.path)
-        if label not in changed and sample.content is not None:
+        if sample.content is not None and label not in changed:
             same.add(each.path)
-        if label in changed and sample.content is not None:
+        elif sample.content is not None:
             texts.setdefault(label, _Texts()).add(each, sample.content)
             if sample.label is not None:
                 holders.setdefault(sample.item, set()).add(each.path)
@@ -318,8 +318,7 @@ def similar_hint(models: Sequence[str]) -> tuple[Part, ...]:
 def padded_names(models: Sequence[str], items: Sequence[str]) -> Iterator[Note]:
     """Names with white space at an end, which are kept as they are."""
     for role, names in (("models", models), ("items", items)):
-        padded = [name for name in names if name != name.strip()]
-        if padded:
+        if padded := [name for name in names if name != name.strip()]:
             yield Note(
                 kind="names",
                 subject=tuple(padded),

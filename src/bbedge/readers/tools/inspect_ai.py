@@ -18,6 +18,7 @@ from bbedge.readers.logs import (
     LogRun,
     LogSample,
     Records,
+    Row,
     StatedAggregate,
     ToolReader,
     Value,
@@ -109,7 +110,7 @@ def _json_header(path: str) -> dict[str, Any]:
     return header
 
 
-def _run(header: Mapping[str, Any], path: str) -> LogRun:
+def _run(header: Row, path: str) -> LogRun:
     described, plan = mapping(header["eval"]), mapping(header.get("plan"))
     model = text(described.get("model"))
     if not model:
@@ -221,7 +222,7 @@ def _message_text(found: object) -> str:
     return " ".join(text(at(part, "text")) or f"({(text(at(part, 'type')) or '').capitalize()})" for part in found)
 
 
-def _failure(sample: Mapping[str, Any], message: str | None) -> ErrorKind | None:
+def _failure(sample: Row, message: str | None) -> ErrorKind | None:
     choices = array(at(sample, "output", "choices"))
     if any(at(choice, "stop_reason") == "content_filter" for choice in choices):
         return "refusal"
@@ -231,7 +232,7 @@ def _failure(sample: Mapping[str, Any], message: str | None) -> ErrorKind | None
     return None if limit is None else "infrastructure" if limit in _TIMED else "unknown"
 
 
-def _usage(sample: Mapping[str, Any]) -> dict[str, float]:
+def _usage(sample: Row) -> dict[str, float]:
     """The tokens of all models that the sample used, judges included, and its time with and without waiting."""
     of_models = mapping(sample.get("model_usage")).values()
     parts = [amounts({"total": at(each, "total_tokens")}) for each in of_models]
@@ -269,7 +270,7 @@ def _graded(value: object, place: str) -> Value:
         ) from None
 
 
-def _stated(header: Mapping[str, Any], run: LogRun, path: str) -> Iterator[StatedAggregate]:
+def _stated(header: Row, run: LogRun, path: str) -> Iterator[StatedAggregate]:
     """The number of samples and the means that the results state."""
     results = mapping(header.get("results"))
     total, completed = whole(results.get("total_samples")), whole(results.get("completed_samples"))
@@ -293,7 +294,7 @@ def _stated(header: Mapping[str, Any], run: LogRun, path: str) -> Iterator[State
         yield from stated_means(means, where=path, run=run)
 
 
-def _graders(header: Mapping[str, Any]) -> frozenset[str]:
+def _graders(header: Row) -> frozenset[str]:
     """The models that graded the answers, as far as the header says."""
     described = mapping(header.get("eval"))
     model = text(described.get("model"))
@@ -308,7 +309,7 @@ def _graders(header: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(graders)
 
 
-def _scorers(header: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _scorers(header: Row) -> Iterator[tuple[str, Row]]:
     """The scorers with their arguments; older logs have them in the results only."""
     results = mapping(header.get("results"))
     for found, key in (

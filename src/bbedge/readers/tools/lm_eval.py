@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from bbedge.readers.logs import (
     LogRun,
     LogSample,
     Records,
+    Row,
     StatedAggregate,
     ToolReader,
     array,
@@ -170,7 +171,7 @@ class ToolResults:
     """The time in the names of the files; empty up to version 0.4.2."""
     path: str | None
     """The file; None if there is none."""
-    content: Mapping[str, Any]
+    content: Row
     """What it says; empty if there is none."""
 
 
@@ -210,7 +211,7 @@ def _has_samples(path: str) -> bool:
     return bool(_logged_tasks(file.parent, named["time"] if named else "", {} if named else _content(file)))
 
 
-def _logged_tasks(folder: Path, time: str, results: Mapping[str, Any]) -> set[str]:
+def _logged_tasks(folder: Path, time: str, results: Row) -> set[str]:
     """The tasks of a run that have samples in a folder."""
     if time:
         named = (_SAMPLES.fullmatch(each.name) for each in _files(folder))
@@ -220,7 +221,7 @@ def _logged_tasks(folder: Path, time: str, results: Mapping[str, Any]) -> set[st
     return {task for stem, task in by_stem.items() if stem in stems}
 
 
-def _model_of(results: Mapping[str, Any]) -> str | None:
+def _model_of(results: Row) -> str | None:
     """The name of the model: what the results call it, or the one in the arguments, as later versions name it."""
     arguments = at(results, "config", "model_args")
     if isinstance(arguments, str):
@@ -279,7 +280,7 @@ def _content(path: Path) -> dict[str, Any]:
         return {}
 
 
-def _tasks_by_stem(results: Mapping[str, Any]) -> dict[str, str]:
+def _tasks_by_stem(results: Row) -> dict[str, str]:
     arguments = at(results, "config", "model_args")
     if not isinstance(arguments, str):
         return {}

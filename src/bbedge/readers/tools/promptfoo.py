@@ -21,6 +21,7 @@ from bbedge.readers.logs import (
     LogRun,
     LogSample,
     Numbering,
+    Row,
     StatedAggregate,
     ToolReader,
     array,
@@ -107,7 +108,7 @@ def _document(path: str, head: dict[str, Any]) -> Iterator[tuple[int, Any]]:
                 head[key] = stream.value()
 
 
-def _table(stream: JsonStream, head: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _table(stream: JsonStream, head: Row) -> Iterator[tuple[str, Any]]:
     """What the table of a document says of tests and prompts."""
     for key in stream.entries():
         if key == "body" and stream.opens() == "[":
@@ -133,7 +134,7 @@ class _Plan:
     counted: bool = True
     """Whether the rows have the number of their test, as they do since October 2024."""
 
-    def check_repetitions(self, head: Mapping[str, Any], path: str) -> None:
+    def check_repetitions(self, head: Row, path: str) -> None:
         """Refuse rows of which it cannot be known whether they are repetitions or other tests."""
         most = max(count for _, count in self.indices.groups())
         if self.counted or most == 1:
@@ -165,7 +166,7 @@ def _plan(rows: _Rows, path: str) -> _Plan:
     return plan
 
 
-def _stated(head: Mapping[str, Any], path: str) -> Iterator[StatedAggregate]:
+def _stated(head: Row, path: str) -> Iterator[StatedAggregate]:
     """The number of results, how many passed, and the sum of the scores."""
     stats = mapping(head.get("stats"))
     counts = [whole(stats.get(name, 0)) for name in ("successes", "failures", "errors")]
@@ -181,7 +182,7 @@ def _stated(head: Mapping[str, Any], path: str) -> Iterator[StatedAggregate]:
         yield StatedAggregate(where=path, metric="score", mean=sum(float(each or 0) for each in sums) / total)
 
 
-def _label(row: Mapping[str, Any]) -> str | None:
+def _label(row: Row) -> str | None:
     # Before 2024 a prompt is displayed, not labelled; its raw text holds the variables of the row.
     return text(at(row, "prompt", "label")) or text(at(row, "prompt", "display"))
 
@@ -217,7 +218,7 @@ def _samples(rows: _Rows, runs: Mapping[_Key, LogRun], plan: _Plan, path: str) -
         )
 
 
-def _usage(row: Mapping[str, Any]) -> dict[str, float]:
+def _usage(row: Row) -> dict[str, float]:
     """Tokens, seconds and cost; of an answer from a cache nothing is known, because it was not made."""
     if at(row, "response", "cached") is True:
         return {}
@@ -226,7 +227,7 @@ def _usage(row: Mapping[str, Any]) -> dict[str, float]:
     return {name: value / 1000.0 if name == "seconds" else value for name, value in took.items()}
 
 
-def _error(row: Mapping[str, Any]) -> str | None:
+def _error(row: Row) -> str | None:
     """The error on the way to a score. A wrong answer also carries a text under "error", and is none."""
     # Older versions do not write the kind: an error before there was anything to grade.
     ungraded = "failureReason" not in row and row.get("error") and not row.get("gradingResult")
@@ -235,14 +236,14 @@ def _error(row: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _grader_failed(row: Mapping[str, Any]) -> bool:
+def _grader_failed(row: Row) -> bool:
     """Whether an assertion could not be judged, which promptfoo scores as zero."""
     graded = mapping(row.get("gradingResult"))
     results = [graded, *array(graded.get("componentResults"))]
     return any(at(result, "metadata", "graderError") is True for result in results)
 
 
-def _failure(row: Mapping[str, Any], error: str | None) -> ErrorKind | None:
+def _failure(row: Row, error: str | None) -> ErrorKind | None:
     if error is None:
         return None
     response = mapping(row.get("response"))
@@ -254,21 +255,21 @@ def _failure(row: Mapping[str, Any], error: str | None) -> ErrorKind | None:
     return "judge" if answered or _grader_failed(row) else kind_of_error(error)
 
 
-def _description(row: Mapping[str, Any]) -> str | None:
+def _description(row: Row) -> str | None:
     return text(at(row, "testCase", "description")) or None
 
 
-def _index(row: Mapping[str, Any], place: int) -> int:
+def _index(row: Row, place: int) -> int:
     index = row.get("testIdx")
     return index if isinstance(index, int) else place
 
 
-def _test(row: Mapping[str, Any]) -> tuple[str, str]:
+def _test(row: Row) -> tuple[str, str]:
     """Hashes of the variables and assertions of a row's test, and of what else distinguishes tests."""
     case = mapping(row.get("testCase"))
     return digest(_variables(row), case.get("assert")), digest([case.get(name) for name in _OF_TEST])
 
 
-def _variables(row: Mapping[str, Any]) -> dict[str, Any]:
+def _variables(row: Row) -> dict[str, Any]:
     # Those of the test: a provider may add its own to the row, different in every call.
     return mapping(at(row, "testCase", "vars")) or mapping(row.get("vars"))

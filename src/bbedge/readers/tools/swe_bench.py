@@ -23,6 +23,7 @@ from bbedge.readers.logs import (
     Log,
     LogRun,
     LogSample,
+    Row,
     ToolReader,
     holds_no_score,
     mapping,
@@ -114,7 +115,7 @@ def _metadata(system: Path) -> dict[str, str]:
     return {}
 
 
-def _lists(content: Mapping[str, Any], path: str) -> dict[str, list[str]]:
+def _lists(content: Row, path: str) -> dict[str, list[str]]:
     """The lists of instances that are known; none may name an instance twice, nor differ from its stated count."""
     lists: dict[str, list[str]] = {}
     for name in dict.fromkeys((*_RESOLVED, *_ATTEMPTED, *_BROKEN)):
@@ -235,7 +236,7 @@ def _samples(
         )
 
 
-def _of_details(path: str, run: LogRun, content: Mapping[str, Any]) -> Iterator[LogSample]:
+def _of_details(path: str, run: LogRun, content: Row) -> Iterator[LogSample]:
     for place, (instance, details) in enumerate(sorted(content.items()), start=1):
         resolved = mapping(details).get("resolved")
         if not isinstance(resolved, bool):

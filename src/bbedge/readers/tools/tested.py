@@ -244,7 +244,7 @@ def _solved_tasks(path: str, head: dict[str, Any]) -> Iterator[tuple[str, list[A
                     yield task, list(stream.elements() if listed else _old_solutions(mapping(stream.value())))
 
 
-def _old_solutions(found: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _old_solutions(found: Row) -> Iterator[dict[str, Any]]:
     """The solutions of a task in the older form, as an object each, like the others."""
     base, plus = found.get("base"), array(found.get("plus"))
     for index, status in enumerate(base if isinstance(base, list) else [None]):
