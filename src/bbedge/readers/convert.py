@@ -27,7 +27,7 @@ from bbedge.readers.assemble.joining import Rows, join_rows
 from bbedge.readers.assemble.shaping import describe, original_items
 from bbedge.readers.choices import Choices
 from bbedge.readers.limits import Limits, limited
-from bbedge.readers.logs.runs import PassBook, Watch
+from bbedge.readers.logs.runs import RunBook, Watch
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.read_scores import harmless_names
 from bbedge.readers.sources import find_sources, fingerprint
@@ -249,7 +249,7 @@ def sample_addresses(
                 choices=chosen,
                 blocks=None,
                 score_range=(0.0, 1.0),
-                passes=PassBook(),
+                book=RunBook(),
                 watch=Watch(),
             )
             unit = ", line" if table.log.counts == "line" else ", sample"

@@ -12,7 +12,7 @@ import re
 import sys
 import zlib
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -31,9 +31,8 @@ _AFTER_VALUE = " \t\n\r,:]}"
 
 def objects(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a file of JSON lines, each with its line."""
-    name = shown_path(path)
     for line, content in lines(path):
-        yield line, _object(content, f"{name}:{line}")
+        yield line, _object(content, f"{shown_path(path)}:{line}")
 
 
 @contextmanager
@@ -58,6 +57,12 @@ def parts_under(
     goes into ``head`` on the way.
     """
     with json_stream(path) as stream:
+        begin = stream.opens()
+        if begin not in ("{", ""):
+            raise FormatError(
+                f"{shown_path(path)}: begins with {quoted(begin)}, so that it is no JSON object; expected an object "
+                f"with {' or '.join(lists)}"
+            )
         for key in stream.entries(inside):
             if key in lists and stream.opens() == "[":
                 for row in stream.elements():
@@ -172,12 +177,10 @@ class JsonStream:
                     raise self._broken(f"{error.msg} after {quoted(self._text[error.pos - 20 : error.pos])}") from None
                 if not self._more():
                     raise self._broken("it ends in the middle") from None
-            except RecursionError:
-                raise self._broken("nested too deeply") from None
             except FormatError:
                 raise
-            except ValueError as error:
-                raise self._broken(str(error)) from None
+            except (RecursionError, ValueError) as error:
+                raise self._broken("nested too deeply" if isinstance(error, RecursionError) else str(error)) from None
             else:
                 # A number at the end of what was read may go on, also after a point or an exponent's letter.
                 closed = self._text[end - 1] in '}]"' or (end < len(self._text) and self._text[end] in _AFTER_VALUE)
@@ -226,30 +229,23 @@ class JsonStream:
         )
 
 
-class Archive:
+class Archive(AbstractContextManager["Archive"]):
     """A zip archive; a damaged one raises a :class:`FormatError` that names it."""
 
     def __init__(self, path: str) -> None:
         zipfile, self._broken = zip_library()
         self._name = shown_path(path)
         self._unpacked = 0
-        try:
-            with naming_errors(path):
-                self._packed = Path(path).stat().st_size
-                self._archive = zipfile.ZipFile(path)
-        except self._broken as error:
-            raise self._damaged(error) from None
-
-    def __enter__(self) -> Archive:
-        return self
+        with self._refusing_damage(), naming_errors(path):
+            self._packed = Path(path).stat().st_size
+            self._archive = zipfile.ZipFile(path)
 
     def __exit__(self, *_: object) -> None:
         self._archive.close()
 
     def names(self) -> list[str]:
         """The names of all members."""
-        names: list[str] = self._archive.namelist()
-        return names
+        return list(self._archive.namelist())
 
     @contextmanager
     def member(self, name: str) -> Iterator[IO[bytes]]:
@@ -259,17 +255,11 @@ class Archive:
         except KeyError:
             raise FormatError(f"{self._name}: no {quoted(name)} in the archive; write the log again") from None
         self._check(self._unpacked)
-        try:
+        with self._refusing_damage():
             file = self._archive.open(name)
-        except self._broken as error:
-            raise self._damaged(error) from None
-        with file:
-            try:
-                yield file
-            except (RuntimeError, OSError):
-                raise  # of whoever reads the member, not of the archive
-            except self._broken as error:
-                raise self._damaged(error) from None
+        # An OSError or a RuntimeError is of whoever reads the member, not of the archive.
+        with file, self._refusing_damage(besides=(RuntimeError, OSError)):
+            yield file
 
     def members(self, names: Sequence[str]) -> Iterator[tuple[str, IO[bytes]]]:
         """Members one after the other, unless all of them together unpack to too much."""
@@ -282,11 +272,17 @@ class Archive:
         # No more than the size that the archive states is ever unpacked.
         limits_in_force().check_unpacked(unpacked, packed=self._packed, name=self._name)
 
-    def _damaged(self, error: Exception) -> FormatError:
-        return FormatError(
-            f"{self._name}: not a complete zip archive ({error}); if the run was cut off, let it end or leave the "
-            "file out"
-        )
+    @contextmanager
+    def _refusing_damage(self, besides: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+        try:
+            yield
+        except self._broken as error:
+            if isinstance(error, besides):
+                raise
+            raise FormatError(
+                f"{self._name}: not a complete zip archive ({error}); if the run was cut off, let it end or leave the "
+                "file out"
+            ) from None
 
 
 def member_names(path: str) -> frozenset[str]:

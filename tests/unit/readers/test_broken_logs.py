@@ -9,7 +9,9 @@ import pytest
 
 from bbedge.errors import DataError, FormatError
 from bbedge.readers import Choices, read_scores
+from bbedge.readers.logs.fields import value_at
 from log_makers import inspect_log, inspect_sample, lm_eval_row, lm_eval_run
+from older_logs import first_openai_evals, helm_run
 
 
 def read(*sources, **choices):
@@ -139,3 +141,37 @@ def test_two_readers_that_claim_one_file_are_told_apart_by_the_user(tmp_path, mo
     with pytest.raises(FormatError, match=r"could be a log of 'Inspect AI', 'HELM'; .*format='inspect'"):
         read(path)
     assert read(path, format="inspect").models == ("m",)
+
+
+def test_a_sample_of_inspect_with_an_empty_name_is_refused(tmp_path):
+    path = inspect_log(tmp_path / "a.eval", samples=[inspect_sample("q1"), inspect_sample("")])
+    with pytest.raises(FormatError, match=r"a\.eval: sample 2: no id; expected a sample of Inspect AI"):
+        read(path)
+
+
+def test_a_row_of_helm_with_an_empty_name_is_refused(tmp_path):
+    path = helm_run(tmp_path, [("", "test", 1.0)])
+    with pytest.raises(
+        FormatError, match=r"stats\.json: sample 1: no instance_id; expected a row of HELM"
+    ):
+        read(path)
+
+
+def test_an_event_of_openai_evals_with_an_empty_name_is_refused(tmp_path):
+    path = first_openai_evals(tmp_path / "a.jsonl")
+    path.write_text(path.read_text().replace('"quiz.dev.1"', '""'))
+    with pytest.raises(FormatError, match=r"a\.jsonl:5: no sample_id; expected an event of OpenAI evals"):
+        read(path)
+
+
+@pytest.mark.parametrize("name", ["deepeval", "mlflow", "tau2-bench", "terminal-bench"])
+def test_a_document_that_is_no_object_is_called_so(name, tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text("[1]")
+    with pytest.raises(FormatError, match=r"a\.json: begins with '\[', so that it is no JSON object; expected an obj"):
+        read(path, format=name, model_names=("m",))
+
+
+def test_a_path_ends_at_a_null():
+    assert value_at({"a.b": {"c": None}, "a": {"b.c": 5}}, "a.b.c") is None
+    assert value_at({"a.b": {"d": 1}, "a": {"b.c": 5}}, "a.b.c") == 5

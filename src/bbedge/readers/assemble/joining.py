@@ -22,7 +22,7 @@ from bbedge.readers.assemble.shaping import (
 )
 from bbedge.readers.choices import Choice, Choices
 from bbedge.readers.logs.naming import check_same_questions, merge_models, merged_notes, refuse_shared_names
-from bbedge.readers.logs.runs import PassBook, Watch, check_caches, check_copies, run_notes
+from bbedge.readers.logs.runs import RunBook, Watch, check_caches, check_copies, run_notes
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.metrics import MetricScales
 from bbedge.readers.sources import Sources, find_sources, fingerprint
@@ -80,12 +80,12 @@ def join_rows(
 ) -> Rows:
     """Read everything. Without a score range, scores are neither checked against one nor mapped."""
     chosen = chosen_columns(columns, blocks)
-    passes, watch, wanted = PassBook(), Watch(), described or Described()
+    book, watch, wanted = RunBook(), Watch(), described or Described()
     scales = _scales(choices, wanted, score_range)
     shaping = Shaping(chosen=chosen, choices=choices, blocks=blocks, described=wanted, scales=scales)
     paths = [os.fspath(each) for each in given if isinstance(each, str | os.PathLike)]
     sources = find_sources(paths, choices, chosen, apart=wanted.path)
-    tables = _opened(given, sources, shaping, score_range, passes, watch)
+    tables = _opened(given, sources, shaping, score_range, book, watch)
     logs = [table for table in tables if isinstance(table, LogTable)]
     shaping.check(tables, logs)
     if not any(isinstance(table, LogTable) or table.by_metric for table in tables):
@@ -105,9 +105,9 @@ def join_rows(
         _read(coder, table, its_roles, progress)
     merged = merge_models(coder, choices)
     if logs:
-        passes.rename(merged)
-        check_copies(passes)
-        refuse_shared_names(passes, choices)
+        book.rename(merged)
+        check_copies(book)
+        refuse_shared_names(book, choices)
     if logs and watch.changed:
         origin = choices.origin("model")
         reworded = origin is not None and origin.kind == "field"
@@ -117,8 +117,8 @@ def join_rows(
     check_headline(coder, choices.metrics)
     check_one_metric(coder)
     if logs:
-        # Passes stand for the replicates of logs until all runs are known.
-        labels, before = passes.labels(), coder.names("replicate")
+        # Codes stand for the replicates of logs until all runs are known.
+        labels, before = book.labels(), coder.names("replicate")
         numbered = [labels.get(name, name) for name in before]
         coder.rename("replicate", lambda table: numbered if isinstance(table, LogTable) else before)
     names = ", ".join(table.name for table in tables)
@@ -138,14 +138,14 @@ def join_rows(
         are_seeds=are_seeds,
         blocked="block" in coder.vocabularies,
         notes=(
-            *(_log_notes(logs, passes, watch, replicates) if logs else ()),
+            *(_log_notes(logs, book, watch, replicates) if logs else ()),
             *(scales.notes() if scales is not None else ()),
             *wide_notes(tables, choices),
             *merged_notes(merged),
             *(path_notes(coder) if len(replicates) == 1 else ()),
             *sources.notes(),
         ),
-        runs=passes.identities() if logs else {},
+        runs=book.identities() if logs else {},
         gaps=watch.gaps() if logs else "",
         sources=sources,
         described=wanted,
@@ -169,7 +169,7 @@ def _opened(
     sources: Sources,
     shaping: Shaping,
     score_range: tuple[float, float] | None,
-    passes: PassBook,
+    book: RunBook,
     watch: Watch,
 ) -> list[LogTable | ShapedTable]:
     frames = [
@@ -185,7 +185,7 @@ def _opened(
                     choices=shaping.choices,
                     blocks=shaping.blocks,
                     score_range=score_range or (0.0, 1.0),
-                    passes=passes,
+                    book=book,
                     watch=watch,
                     described=shaping.described.names,
                     scales=shaping.scales,
@@ -239,13 +239,13 @@ def _read(
             reported = rows
 
 
-def _log_notes(logs: Sequence[LogTable], passes: PassBook, watch: Watch, replicates: Sequence[str]) -> Iterator[Note]:
+def _log_notes(logs: Sequence[LogTable], book: RunBook, watch: Watch, replicates: Sequence[str]) -> Iterator[Note]:
     for log in logs:
         yield from (Note(kind="log", subject=(log.path,), text=text) for text in log.log.notes)
-    order = passes.order_note()
+    order = book.order_note()
     if order is not None:
         yield Note(kind="order", text=order)
     yield from check_caches(watch, replicates)
     yield from _same_bytes(logs)
     yield from watch.notes()
-    yield from run_notes(passes)
+    yield from run_notes(book)

@@ -239,20 +239,17 @@ class Glimpse:
 
 def open_log(reader: Reader, path: str) -> Log:
     """Open a log. What is nested so deeply that Python cannot follow is refused, wherever the reader meets it."""
-
-    def refusal() -> FormatError:
-        return FormatError(f"{shown_path(path)}: nested too deeply; expected a log of {reader.title}")
-
+    refusal = FormatError(f"{shown_path(path)}: nested too deeply; expected a log of {reader.title}")
     try:
         log = reader.open(path)
     except RecursionError:
-        raise refusal() from None
+        raise refusal from None
 
     def samples() -> Iterator[LogSample]:
         try:
             yield from log.samples()
         except RecursionError:
-            raise refusal() from None
+            raise refusal from None
 
     return replace(log, samples=samples)
 

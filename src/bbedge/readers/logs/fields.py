@@ -96,16 +96,21 @@ def value_at(fields: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - any
 
     >>> value_at({"a": {"b.c": 1}, "d": [2]}, "a.b.c"), value_at({"a": 1}, "a.b")
     (1, None)
+    >>> value_at({"a.b": {"c": None}, "a": {"b.c": 1}}, "a.b.c") is None
+    True
     """
+    return next(_values_at(fields, path), None)
+
+
+def _values_at(fields: Mapping[str, Any], path: str) -> Iterator[Any]:
+    """The values that a path may mean, the one with the longest key first; null is a value, too."""
     if path in fields:
-        return fields[path]
+        yield fields[path]
     parts = path.split(".")
     for cut in range(len(parts) - 1, 0, -1):
         inner = fields.get(".".join(parts[:cut]))
-        found = value_at(inner, ".".join(parts[cut:])) if isinstance(inner, Mapping) else None
-        if found is not None:
-            return found
-    return None
+        if isinstance(inner, Mapping):
+            yield from _values_at(inner, ".".join(parts[cut:]))
 
 
 def field_at(fields: Mapping[str, Any], path: str) -> str | None:
@@ -157,6 +162,11 @@ def at(value: object, *keys: str) -> Any:  # noqa: ANN401 - any JSON
     for key in keys:
         value = mapping(value).get(key)
     return value
+
+
+def first_value(fields: Mapping[str, Any], *keys: str) -> Any:  # noqa: ANN401 - any JSON
+    """The value under the first of these keys that has one; versions of a tool differ in what they call it."""
+    return next((fields[key] for key in keys if fields.get(key) is not None), None)
 
 
 def several(value: object) -> list[Any]:

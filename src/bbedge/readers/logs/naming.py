@@ -17,7 +17,7 @@ from bbedge.readers.assemble.grid import grouped
 from bbedge.readers.choices import Choice, Choices, OpenChoiceError
 from bbedge.readers.logs.contract import LogRun, LogSample
 from bbedge.readers.logs.fields import field_at, field_paths, mapping
-from bbedge.readers.logs.runs import PassBook
+from bbedge.readers.logs.runs import RunBook
 from bbedge.records.notes import Note
 from bbedge.text import counted, folded, listed, quoted, shown, shown_path
 
@@ -78,12 +78,12 @@ def check_found(model: str | None, path: str, run: LogRun, choices: Choices) -> 
     )
 
 
-def refuse_shared_names(passes: PassBook, choices: Choices) -> None:
+def refuse_shared_names(book: RunBook, choices: Choices) -> None:
     """Refuse a field that gives one name to different models: their runs would become replicates of each other."""
     origin = choices.origin("model")
     if origin is None or origin.kind != "field":
         return
-    for name, runs in passes.runs().items():
+    for name, runs in book.runs().items():
         models = sorted({each.run.model for each in runs if each.run.model is not None})
         if len(models) > 1:
             raise DataError(
@@ -203,9 +203,9 @@ def check_same_questions(asked: Iterable[AskedQuestion], changed: Collection[str
         sample = each.sample
         label = sample.label or sample.item
         files.setdefault(sample.run.task, set()).add(each.path)
-        if label not in changed and sample.content is not None:
+        if sample.content is not None and label not in changed:
             same.add(each.path)
-        if label in changed and sample.content is not None:
+        elif sample.content is not None:
             texts.setdefault(label, _Texts()).add(each, sample.content)
             if sample.label is not None:
                 holders.setdefault(sample.item, set()).add(each.path)
@@ -318,8 +318,7 @@ def similar_hint(models: Sequence[str]) -> tuple[Part, ...]:
 def padded_names(models: Sequence[str], items: Sequence[str]) -> Iterator[Note]:
     """Names with white space at an end, which are kept as they are."""
     for role, names in (("models", models), ("items", items)):
-        padded = [name for name in names if name != name.strip()]
-        if padded:
+        if padded := [name for name in names if name != name.strip()]:
             yield Note(
                 kind="names",
                 subject=tuple(padded),

@@ -15,7 +15,7 @@ from bbedge.errors import FormatError
 from bbedge.readers.choices import ErrorKind
 from bbedge.readers.json_files import document_beside, json_stream, objects, parts_under
 from bbedge.readers.logs.contract import Glimpse, Log, LogRun, LogSample, Value
-from bbedge.readers.logs.fields import digest, error_text, kind_of_error, number, settings, text
+from bbedge.readers.logs.fields import digest, error_text, first_value, kind_of_error, number, settings, text
 from bbedge.readers.opening import opened
 from bbedge.text import listed, quoted, shown_path
 
@@ -116,7 +116,7 @@ class LogRecord:
 
     def name(self, *keys: str) -> str:
         """The name under the first of these keys that is in the record; it must be there."""
-        found = next((text(self.row[key]) for key in keys if self.row.get(key) is not None), None)
+        found = text(first_value(self.row, *keys))
         if found is None or not found.strip():
             raise self.lacks(f"{' or '.join(keys)} in this record")
         return found
@@ -248,6 +248,7 @@ class RecordLog:
     prompt: Callable[[Row], str | None] = field(default=lambda _: None)
     notes: Callable[[SeenLog, Callable[[], Iterator[LogSample]]], Iterable[str]] = field(default=lambda *_: ())
     """What a user should know, from the samples and what is stated about them; refuses samples that are not those."""
+    usual_filter: Callable[[Records], str | None] = field(default=lambda _: None)
     usual_metric: str | Callable[[SeenLog], str | None] | None = None
     usual_blocks: str | None = None
 
@@ -277,6 +278,7 @@ class RecordLog:
             samples=samples,
             counts=records.counts,
             usual_metric=usual(seen) if callable(usual := self.usual_metric) else usual,
+            usual_filter=self.usual_filter(records),
             usual_blocks=self.usual_blocks,
             beside=beside,
             notes=(*((missing,) if self.undescribed and not beside else ()), *self.notes(seen, samples)),

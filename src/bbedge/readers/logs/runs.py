@@ -6,9 +6,11 @@ settings or questions shows only between them.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from bbedge.errors import DataError
 from bbedge.readers.assemble.grid import grouped, natural_key
@@ -19,16 +21,15 @@ from bbedge.text import counted, listed, quoted, shown, shown_path
 _EXAMPLES = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pass:
-    """One pass of a model over a task, as far as the logs show."""
+class Repetition(NamedTuple):
+    """One repetition of a model's run over a task, as far as the logs show."""
 
     model: str
     """The model, as it is called here."""
     path: str
     """The log."""
     run: LogRun
-    """The run in it."""
+    """The run in it, which is one object for as long as its log is open."""
     repeat: str | None
     """The repetition within the run."""
     label: str | None
@@ -36,31 +37,27 @@ class Pass:
 
 
 @dataclass(slots=True)
-class PassBook:
-    """All passes; each has a code that stands for it until all are known."""
+class RunBook:
+    """All repetitions of all runs; each has a code that stands for it until all are known."""
 
-    passes: list[Pass] = field(default_factory=list)
-    """The passes in the order in which they were met."""
-    _codes: dict[tuple[str, str, int, str | None, str | None], str] = field(default_factory=dict)
+    repetitions: list[Repetition] = field(default_factory=list)
+    """The repetitions in the order in which they were met."""
+    _codes: dict[Repetition, str] = field(default_factory=dict)
 
-    def code(self, model: str, path: str, run: LogRun, repeat: str | None, label: str | None) -> str:
-        """The code of a pass."""
-        # A run is one object for as long as its log is open.
-        key = (model, path, id(run), repeat, label)
-        code = self._codes.get(key)
-        if code is None:
-            code = self._codes[key] = f"pass {len(self.passes)}"
-            self.passes.append(Pass(model=model, path=path, run=run, repeat=repeat, label=label))
-        return code
+    def code(self, repetition: Repetition) -> str:
+        """The code of a repetition."""
+        if repetition not in self._codes:
+            self._codes[repetition] = f"repetition {len(self.repetitions)}"
+            self.repetitions.append(repetition)
+        return self._codes[repetition]
 
     def rename(self, names: Mapping[str, str]) -> None:
         """Give models other names: runs of two that get one name are runs of one model."""
-        if names:
-            self.passes[:] = [replace(each, model=names.get(each.model, each.model)) for each in self.passes]
+        self.repetitions[:] = [each._replace(model=names.get(each.model, each.model)) for each in self.repetitions]
 
     def labels(self) -> dict[str, str]:
-        """The replicate of every code: the label that was asked for, or the index of the pass of its model and task."""
-        coded = zip(self._codes.values(), self.passes, strict=True)
+        """The replicate of every code: the label that was asked for, or the index of the run of its model and task."""
+        coded = zip(self._codes.values(), self.repetitions, strict=True)
         groups = grouped(((each.model, each.run.task), (code, each)) for code, each in coded)
         labels: dict[str, str] = {}
         for group in groups.values():
@@ -69,40 +66,38 @@ class PassBook:
             labels |= numbers if group[0][1].label is None else _labelled(group)
         return labels
 
-    def runs(self) -> dict[str, list[Pass]]:
-        """The runs of every model, each once."""
-        runs: dict[str, dict[int, Pass]] = {}
-        for each in self.passes:
-            runs.setdefault(each.model, {}).setdefault(id(each.run), each)
-        return {model: list(its.values()) for model, its in runs.items()}
+    def runs(self) -> dict[str, list[Repetition]]:
+        """The runs of every model, each once, as its first repetition."""
+        first = {(each.model, each.run): each for each in reversed(self.repetitions)}
+        return grouped((each.model, each) for each in self.repetitions if first[each.model, each.run] is each)
 
     def identities(self) -> dict[str, tuple[str, ...]]:
         """The identities of the runs of every replicate, by its label; a repetition within a run adds its name."""
         labels = self.labels()
         found = grouped(
             (labels[code], each.run.identity if each.repeat is None else f"{each.run.identity}/{each.repeat}")
-            for code, each in zip(self._codes.values(), self.passes, strict=True)
+            for code, each in zip(self._codes.values(), self.repetitions, strict=True)
             if each.run.identity
         )
         return {label: tuple(sorted(set(names))) for label, names in found.items()}
 
     def order_note(self) -> str | None:
         """How replicates were numbered, where several runs of a model had to be put in order."""
-        unnamed = (each for each in self.passes if each.label is None)
-        runs = grouped(((each.model, each.run.task), id(each.run)) for each in unnamed)
+        unnamed = (each for each in self.repetitions if each.label is None)
+        runs = grouped(((each.model, each.run.task), each.run) for each in unnamed)
         if not any(len(set(of_task)) > 1 for of_task in runs.values()):
             return None
-        timed = all(each.run.when for each in self.passes)
+        timed = all(each.run.when for each in self.repetitions)
         by = "the times in the logs" if timed else "the names of the files, because not all logs give the time"
         return f"The logs do not number their runs: a model's replicates are its runs in the order of {by}."
 
 
-def _by_time(entry: tuple[str, Pass]) -> tuple[object, ...]:
-    _, each = entry
+def _by_time(coded: tuple[str, Repetition]) -> tuple[object, ...]:
+    _, each = coded
     return each.run.when, natural_key(each.path), natural_key(each.repeat or "")
 
 
-def _labelled(group: Sequence[tuple[str, Pass]]) -> Mapping[str, str]:
+def _labelled(group: Sequence[tuple[str, Repetition]]) -> Mapping[str, str]:
     """The labels that were asked for; with the repetition where one label holds several."""
     repeats = grouped((each.label or "", each.repeat) for _, each in group)
     several = any(len(set(found)) > 1 for found in repeats.values())
@@ -129,7 +124,8 @@ class Watch:
     """By path: where the samples differ from what their log states."""
     _contents: dict[str, str] = field(default_factory=dict)
     _prompts: dict[tuple[str, str], str] = field(default_factory=dict)
-    _changed: dict[str, str] = field(default_factory=dict)
+    changed: dict[str, str] = field(default_factory=dict)
+    """What the logs call the items that have several texts, each with the place of the second one."""
     _varying: dict[str, set[str]] = field(default_factory=dict)
 
     def add(self, sample: LogSample, model: str, place: Callable[[LogSample], str]) -> None:
@@ -143,27 +139,22 @@ class Watch:
         if sample.content is not None:
             label = sample.label or sample.item
             if self._contents.setdefault(label, sample.content) != sample.content:
-                self._changed.setdefault(label, place(sample))
+                self.changed.setdefault(label, place(sample))
         if sample.prompt is not None:
             known = self._prompts.setdefault((model, sample.item), sample.prompt)
             if known != sample.prompt:
                 self._varying.setdefault(model, set()).add(sample.item)
 
-    @property
-    def changed(self) -> frozenset[str]:
-        """What the logs call the items that have several texts."""
-        return frozenset(self._changed)
-
     def notes(self) -> Iterator[Note]:
         """What was noticed."""
-        if self._changed:
+        if self.changed:
             examples = "; ".join(
-                f"{quoted(label)} ({place})" for label, place in list(self._changed.items())[:_EXAMPLES]
+                f"{quoted(label)} ({place})" for label, place in list(self.changed.items())[:_EXAMPLES]
             )
             yield Note(
                 kind="content",
-                subject=tuple(self._changed),
-                text=f"{counted(len(self._changed), 'item')} with another text in some runs than in others: "
+                subject=tuple(self.changed),
+                text=f"{counted(len(self.changed), 'item')} with another text in some runs than in others: "
                 f"{examples}. Scores on different questions cannot be compared: use runs of one version of the "
                 "benchmark.",
             )
@@ -182,14 +173,11 @@ class Watch:
 
     def gaps(self) -> str:
         """What to add to a message about missing cells."""
-        parts = []
-        if self.errors:
-            parts.append(f"{counted(self.errors, 'sample')} ended with an error and have no score: {self.first_error}.")
-        if self.unscored:
-            parts.append(f"{counted(self.unscored, 'sample')} without an error, and without a score of this metric.")
-        if self._changed:
-            parts.append(next(self.notes()).text)
-        return "".join(f"\n{part}" for part in parts)
+        failed = f"{counted(self.errors, 'sample')} ended with an error and have no score: {self.first_error}."
+        unscored = f"{counted(self.unscored, 'sample')} without an error, and without a score of this metric."
+        changed = next(self.notes()).text if self.changed else ""
+        parts = ((self.errors, failed), (self.unscored, unscored), (self.changed, changed))
+        return "".join(f"\n{part}" for holds, part in parts if holds)
 
 
 def check_caches(watch: Watch, replicates: Sequence[str]) -> Iterator[Note]:
@@ -205,26 +193,23 @@ def check_caches(watch: Watch, replicates: Sequence[str]) -> Iterator[Note]:
     yield Note(kind="cache", text=f"{said}. Do not join them with the runs that filled the cache.")
 
 
-def check_copies(passes: PassBook) -> None:
+def check_copies(book: RunBook) -> None:
     """Refuse a run that is given twice."""
-    seen: dict[str, Pass] = {}
-    for model, runs in passes.runs().items():
-        for each in runs:
-            if not each.run.identity:
-                continue
-            first = seen.setdefault(each.run.identity, each)
-            # Of a run whose samples name several models there is a pass for each of them.
-            if first.run is not each.run:
-                raise DataError(
-                    f"{shown_path(each.path)}: the same run of {quoted(model)} as in {shown_path(first.path)} "
-                    f"({shown(each.run.identity)}); a run counts once: leave one of them out"
-                )
+    seen: dict[str, Repetition] = {}
+    for each in itertools.chain.from_iterable(book.runs().values()):
+        first = seen.setdefault(each.run.identity, each)
+        # A run whose samples name several models is there for each of them.
+        if each.run.identity and first.run is not each.run:
+            raise DataError(
+                f"{shown_path(each.path)}: the same run of {quoted(each.model)} as in {shown_path(first.path)} "
+                f"({shown(each.run.identity)}); a run counts once: leave one of them out"
+            )
 
 
-def run_notes(passes: PassBook) -> Iterator[Note]:
+def run_notes(book: RunBook) -> Iterator[Note]:
     """What the descriptions of the runs show: seeds and settings."""
-    by_model = passes.runs()
-    yield from _seeds(passes.passes)
+    by_model = book.runs()
+    yield from _seeds(book.repetitions)
     for model, runs in by_model.items():
         for task, name, values in _varying(runs, lambda run: run.sampling):
             yield Note(
@@ -243,7 +228,7 @@ def run_notes(passes: PassBook) -> Iterator[Note]:
         )
 
 
-def _graded(by_model: Mapping[str, Sequence[Pass]]) -> Iterator[Note]:
+def _graded(by_model: Mapping[str, Sequence[Repetition]]) -> Iterator[Note]:
     judged = [model for model, runs in by_model.items() if any(each.run.model in each.run.graders for each in runs)]
     if judged:
         who = f"{quoted(judged[0])} graded its own answers" if len(judged) == 1 else "Each model graded its own answers"
@@ -257,8 +242,8 @@ def _graded(by_model: Mapping[str, Sequence[Pass]]) -> Iterator[Note]:
         )
 
 
-def _seeds(passes: Sequence[Pass]) -> Iterator[Note]:
-    counts = Counter((each.model, each.run.task, each.run.seed) for each in passes if each.run.seed is not None)
+def _seeds(repetitions: Sequence[Repetition]) -> Iterator[Note]:
+    counts = Counter((each.model, each.run.task, each.run.seed) for each in repetitions if each.run.seed is not None)
     seeds = {seed for _, _, seed in counts}
     repeated = grouped((model, seed) for (model, _, seed), count in counts.items() if count > 1)
     if repeated:
@@ -282,7 +267,7 @@ def _seeds(passes: Sequence[Pass]) -> Iterator[Note]:
 
 
 def _varying(
-    runs: Sequence[Pass], settings: Callable[[LogRun], Mapping[str, str]]
+    runs: Sequence[Repetition], settings: Callable[[LogRun], Mapping[str, str]]
 ) -> Iterator[tuple[str, str, list[str]]]:
     """The settings in which runs of one task differ, with their values; the task in words."""
     for task in sorted({each.run.task for each in runs}):

@@ -76,12 +76,14 @@ def stated_count(value: object) -> int | None:
     return int(value) if value >= 0 and value == value // 1 else None
 
 
-def stated_means(means: Iterable[tuple[str, object]], *, where: str, run: LogRun) -> Iterator[StatedAggregate]:
-    """The means of metrics that a file states about a run, as far as they are numbers."""
+def stated_means(
+    means: Iterable[tuple[str, object]], *, where: str, run: LogRun, under: str | None = None
+) -> Iterator[StatedAggregate]:
+    """The means of metrics that a file states about a run, under a filter, as far as they are numbers."""
     for metric, value in means:
         mean = number(value)
         if mean is not None:
-            yield StatedAggregate(where=where, run=run, metric=metric, mean=float(mean))
+            yield StatedAggregate(where=where, run=run, metric=metric, mean=float(mean), filter=under)
 
 
 def check_count(found: int, stated: object, *, place: str, what: str) -> None:
@@ -133,7 +135,7 @@ _CLOSE = 1e-6
 # A mean with so many decimals may have been rounded; one with fewer is an exact fraction.
 _ROUNDED = range(3, 7)
 
-_Key = tuple[int | None, str | None]
+_Key = tuple[LogRun | None, str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +157,7 @@ class RunTally:
     def add(self, sample: LogSample) -> None:
         """Count one sample, for its own run and filter, and for those of the whole log."""
         self._repeats.add(sample.repeat)
-        for key in ((id(sample.run), sample.filter), (None, sample.filter)):
+        for key in ((sample.run, sample.filter), (None, sample.filter)):
             self._samples[key] = self._samples.get(key, 0) + 1
             for metric, value in sample.scores.items():
                 if value is not None:
@@ -169,16 +171,11 @@ class RunTally:
         """
         # Without any sample there is nothing to compare; that has a message of its own.
         for stated in log.stated() if self._samples else ():
-            for key in self._keys(stated):
+            every = [key for key in self._samples if key[0] is stated.run and stated.filter is None]
+            for key in every or [(stated.run, stated.filter)]:
                 self._check_count(stated, key, path)
                 if stated.metric in metrics and key[1] == chosen:
                     yield from self._compared(stated, key, path)
-
-    def _keys(self, stated: StatedAggregate) -> list[_Key]:
-        run = None if stated.run is None else id(stated.run)
-        if stated.filter is not None:
-            return [(run, stated.filter)]
-        return [key for key in self._samples if key[0] == run] or [(run, None)]
 
     def _check_count(self, stated: StatedAggregate, key: _Key, path: str) -> None:
         found = self._samples.get(key, 0)
@@ -196,17 +193,16 @@ class RunTally:
 
     def _compared(self, stated: StatedAggregate, key: _Key, path: str) -> Iterator[Note]:
         total, numbers = self._sums.get((key, stated.metric or ""), (0.0, 0))
-        if not numbers or stated.mean is None:
-            return
         # With repetitions of which some have no number, a mean of means is not the mean of all.
-        if len(self._repeats) > 1 and numbers < self._samples[key]:
+        partial = len(self._repeats) > 1 and numbers < self._samples.get(key, 0)
+        if not numbers or stated.mean is None or partial:
             return
         mean = total / numbers
         if abs(mean - stated.mean) <= tolerance(stated.mean):
             return
         under = f" under {quoted(key[1])}" if key[1] is not None else ""
-        what = f"{shown_path(path)}: the mean of {quoted(stated.metric or '')}{under} over its "
-        what += counted(numbers, "score")
+        of_metric = f"the mean of {quoted(stated.metric or '')}{under}"
+        what = f"{shown_path(path)}: {of_metric} over its {counted(numbers, 'score')}"
         where = "it" if stated.where == path else shown_path(stated.where)
         remedy = "Check that the file is complete, and that both numbers are of the same run."
         yield StatedNote(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from bbedge.readers.choices import ERROR_KINDS, OTHER_BLOCKS, Choice, ChoiceNeed
 from bbedge.readers.logs.contract import Log, LogRun, LogSample, Reader, Value, open_log
 from bbedge.readers.logs.fields import field_at, field_paths
 from bbedge.readers.logs.naming import AskedQuestion, check_found, model_in, model_named_by_log
-from bbedge.readers.logs.runs import PassBook, Watch
+from bbedge.readers.logs.runs import Repetition, RunBook, Watch
 from bbedge.readers.logs.stated import RunTally
 from bbedge.readers.metrics import EveryMetric, MetricScales, check_direction, with_usage
 from bbedge.readers.tables.columns import Role, failing, names_from_objects
@@ -42,7 +43,7 @@ class LogTable:
         choices: Choices,
         blocks: str | None,
         score_range: tuple[float, float],
-        passes: PassBook,
+        book: RunBook,
         watch: Watch,
         described: Sequence[str] = (),
         scales: MetricScales | None = None,
@@ -53,12 +54,11 @@ class LogTable:
         own = self.log.usual_blocks if blocks is None else None
         self.blocks = own if blocks in _OWN_BLOCKS else blocks
         self._unit = score_range == (0.0, 1.0)
-        self._passes, self._watch = passes, watch
-        self._places = array("Q")
-        self._failed, self._kinds = array("Q"), array("B")
+        self._book, self._watch = book, watch
+        self._places, self._failed, self._kinds = array("Q"), array("Q"), array("B")
         self._metric: str | None = None
         self._filter: str | None = None
-        self._models: dict[int, str] = {}
+        self._models: dict[LogRun, str] = {}
         self._scales = scales
         self._every = EveryMetric(self.log, choices, name=self.name) if METRIC in described else None
         self.described = tuple(self._described(described)) if described else ()
@@ -75,17 +75,13 @@ class LogTable:
 
     def field_names(self) -> list[str]:
         """The fields of the first sample and of the header that could describe its item."""
-        sample = next(iter(self.log.samples()), None)
-        if sample is None:
-            return []
-        return [name for name, _ in field_paths({**sample.fields, **_header(sample.run)})]
+        first = itertools.islice(self.log.samples(), 1)
+        return [name for sample in first for name, _ in field_paths({**sample.fields, **_header(sample.run)})]
 
     def _described(self, names: Sequence[str]) -> Iterator[str]:
         """Those of the item columns that the log has, by its first sample."""
         first = next(iter(self.log.samples()), None)
-        for name in names:
-            if name == METRIC or (first is not None and _field(first, name) is not None):
-                yield name
+        return (name for name in names if name == METRIC or (first is not None and _field(first, name) is not None))
 
     def models(self) -> list[tuple[str, str | None]]:
         """The path with what the log calls each of its models."""
@@ -93,8 +89,7 @@ class LogTable:
 
     def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
         """The samples, some at a time."""
-        self._places = array("Q")
-        self._failed, self._kinds = array("Q"), array("B")
+        self._places, self._failed, self._kinds = array("Q"), array("Q"), array("B")
         columns: dict[Role, list[str | float | bool | None]] = {role: [] for role in roles}
         tally = RunTally()
         for sample in self.log.samples():
@@ -156,7 +151,7 @@ class LogTable:
         row: dict[Role, str | float | None] = {
             "model": model,
             "item": sample.item,
-            "replicate": self._passes.code(model, self.path, sample.run, sample.repeat, self._label(sample)),
+            "replicate": self._book.code(Repetition(model, self.path, sample.run, sample.repeat, self._label(sample))),
         }
         if self.blocks:
             row["block"] = self._block(sample, self.blocks)
@@ -192,12 +187,11 @@ class LogTable:
         """Whether the sample was scored under the filter that counts."""
         if sample.filter is None:
             return True
-        wanted = self.choices.filters
-        usual = self.log.usual_filter
+        usual = () if self.log.usual_filter is None else (self.log.usual_filter,)
+        wanted = self.choices.filters or usual
         if wanted and sample.filter not in wanted:
-            return False
-        if not wanted and usual is not None and sample.filter != usual:
-            self._watch.filtered[sample.filter] += 1
+            if not self.choices.filters:
+                self._watch.filtered[sample.filter] += 1
             return False
         self._filter = self._filter or sample.filter
         if sample.filter != self._filter:
@@ -209,29 +203,21 @@ class LogTable:
         return True
 
     def _score(self, sample: LogSample) -> float | None:
-        if sample.error is not None:
-            return None
+        if sample.error is not None or not sample.scores:
+            return self._number(sample, "", None)
         if self._metric is None:
-            if not sample.scores:
-                self._watch.unscored += 1
-                return None
             self._metric = self._chosen(sample)
         if self._metric not in sample.scores:
-            if sample.scores:
-                raise DataError(
-                    f"{self._at(sample)}: no metric {quoted(self._metric)} in this sample, which has "
-                    f"{listed(sample.scores)}; choose one that all samples have with ",
-                    Choice("metrics"),
-                )
-            self._watch.unscored += 1
-            return None
+            raise DataError(
+                f"{self._at(sample)}: no metric {quoted(self._metric)} in this sample, which has "
+                f"{listed(sample.scores)}; choose one that all samples have with ",
+                Choice("metrics"),
+            )
         return self._number(sample, self._metric, sample.scores[self._metric])
 
     def _number(self, sample: LogSample, metric: str, value: Value) -> float | None:
-        if sample.error is not None:
-            return None
-        if value is None:
-            self._watch.unscored += 1
+        if sample.error is not None or value is None:
+            self._watch.unscored += sample.error is None
             return None
         if self._scales is not None:
             return self._scales.mapped(metric, value, place=lambda: self._at(sample))
@@ -267,33 +253,24 @@ class LogTable:
         return metric
 
     def _model(self, sample: LogSample) -> str:
-        model = self._models.get(id(sample.run))
-        if model is None:
-            model = model_in(self.path, sample.run, self.choices)
-            if model is not None:
-                self._models[id(sample.run)] = model
-            else:
-                # Only the sample may know, and the next one may know another.
-                found = model_in(self.path, sample.run, self.choices, sample)
-                model = check_found(found, self.path, sample.run, self.choices)
-        return model
+        model = self._models.get(sample.run) or model_in(self.path, sample.run, self.choices)
+        if model is not None:
+            self._models[sample.run] = model
+            return model
+        # Only the sample may know, and the next one may know another.
+        found = model_in(self.path, sample.run, self.choices, sample)
+        return check_found(found, self.path, sample.run, self.choices)
 
     def _label(self, sample: LogSample) -> str | None:
-        source = self.choices.replicate_from
+        source, path = self.choices.replicate_from, PurePath(self.path)
         if source is None:
             return None
-        if source == "folder":
-            return PurePath(self.path).parent.name
-        if source == "file":
-            return PurePath(self.path).name
-        label: str | None
-        if source == "seed":
-            label = sample.run.seed
-        elif source.startswith("path:"):
-            match = re.search(source[5:], PurePath(self.path).as_posix())
+        if source in ("folder", "file"):
+            return path.name if source == "file" else path.parent.name
+        label = sample.run.seed if source == "seed" else field_at(sample.fields, source)
+        if source.startswith("path:"):
+            match = re.search(source[5:], path.as_posix())
             label = match.group(1) if match else None
-        else:
-            label = field_at(sample.fields, source)
         if not label:
             found = listed(dict(field_paths(sample.fields)), limit=12)
             raise DataError(

@@ -64,7 +64,7 @@ class _Readers(Mapping[str, Reader]):
     def __getitem__(self, name: str) -> Reader:
         if name not in self._loaded:
             module, _, reader = _OURS[name].partition(".")
-            self._loaded[name] = _made(getattr(import_module(f"bbedge.readers.tools.{module}"), reader))
+            self._loaded[name] = getattr(import_module(f"bbedge.readers.tools.{module}"), reader)
         return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -74,10 +74,6 @@ class _Readers(Mapping[str, Reader]):
         return len(self._names)
 
 
-def _made(reader: type[Reader] | Reader) -> Reader:
-    return reader() if isinstance(reader, type) else reader
-
-
 @cache
 def readers() -> Mapping[str, Reader]:
     """All readers by name. A reader of another package may not take the name of one of ours."""
@@ -85,7 +81,8 @@ def readers() -> Mapping[str, Reader]:
 
     added: dict[str, Reader] = {}
     for point in entry_points(group=GROUP):
-        reader = _made(point.load())
+        loaded = point.load()
+        reader: Reader = loaded() if isinstance(loaded, type) else loaded
         if reader.name in (*_OURS, *added, "table", "wide"):
             raise DomainError(
                 f"entry point {quoted(point.name)} of {GROUP}: a reader named {quoted(reader.name)} exists already; "

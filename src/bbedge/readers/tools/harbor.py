@@ -27,7 +27,6 @@ from bbedge.readers.logs import (
     Row,
     SeenLog,
     ToolReader,
-    Value,
     array,
     at,
     check_count,
@@ -142,23 +141,22 @@ def _trial(path: str) -> dict[str, Any]:
     return {**trial, **names}
 
 
-def _start(trial: Mapping[str, Any]) -> tuple[str, str]:
+def _start(trial: Row) -> tuple[str, str]:
     return text(trial.get("started_at")) or "", trial["trial_name"]
 
 
-def _key(trial: Mapping[str, Any]) -> _Key:
+def _key(trial: Row) -> _Key:
     """The contestant, and the dataset."""
     model = (text(at(trial, "agent_info", "model_info", key)) for key in ("provider", "name"))
     agent = text(at(trial, "agent_info", "name"))
     return _contestant(agent, "/".join(filter(None, model))) or "", text(trial.get("source")) or ""
 
 
-def _run(key: _Key, trial: Mapping[str, Any], job: Mapping[str, Any]) -> LogRun:
-    identity = text(job.get("id"))
+def _run(key: _Key, trial: Row, job: Row) -> LogRun:
     return LogRun(
         model=key[0] or None,
         task=key[1],
-        identity=f"{identity} {key[0]} {key[1]}" if identity else "",
+        identity=f"{text(job['id'])} {key[0]} {key[1]}" if text(job.get("id")) else "",
         when=text(job.get("started_at")) or "",
         sampling=settings(
             {
@@ -169,13 +167,14 @@ def _run(key: _Key, trial: Mapping[str, Any], job: Mapping[str, Any]) -> LogRun:
     )
 
 
-def _sample(trial: Mapping[str, Any], run: LogRun, repeat: str, place: int) -> LogSample:
+def _sample(trial: Row, run: LogRun, repeat: str, place: int) -> LogSample:
     failed = mapping(trial.get("exception_info"))
     kind = text(failed.get("exception_type")) or ("exception" if failed else "")
-    scores = _scores(mapping(trial.get("verifier_result")))
-    error = None
-    if kind and (kind not in _LIMITS or not scores):
-        error = f"{kind}: {text(failed.get('exception_message')) or 'no message'}"
+    verified = mapping(trial.get("verifier_result"))
+    only = {} if verified.get("reward") is None else {"reward": number(verified["reward"])}
+    scores = numbers(mapping(verified.get("rewards"))) or only
+    said = f"{kind}: {text(failed.get('exception_message')) or 'no message'}"
+    error = said if kind and (kind not in _LIMITS or not scores) else None
     return LogSample(
         run=run,
         item=run.item(trial["task_name"]),
@@ -186,13 +185,6 @@ def _sample(trial: Mapping[str, Any], run: LogRun, repeat: str, place: int) -> L
         failure="judge" if error is not None and kind.startswith(_OF_VERIFIER) else kind_of_error(error),
         content=text(trial.get("task_checksum")),
     )
-
-
-def _scores(verified: Mapping[str, Any]) -> dict[str, Value]:
-    rewards = numbers(mapping(verified.get("rewards")))
-    if not rewards and verified.get("reward") is not None:
-        return {"reward": number(verified["reward"])}
-    return rewards
 
 
 _METADATA = "run_metadata.json"

@@ -18,11 +18,13 @@ from bbedge.readers.logs import (
     LogRun,
     LogSample,
     Records,
+    Row,
     StatedAggregate,
     ToolReader,
     Value,
     answer_text,
     array,
+    at,
     kind_of_error,
     mapping,
     number,
@@ -55,19 +57,18 @@ def _open_inspect_ai(path: str) -> Log:
     with opened(path) as file:
         zipped = file.read(2) == b"PK"
     header = _zipped_header(path) if zipped else _json_header(path)
+    if not isinstance(header, dict) or not isinstance(header.get("eval"), dict) or "status" not in header:
+        raise FormatError(f"{shown_path(path)}: the header has no eval and status; expected a log of Inspect AI")
     run = _run(header, path)
-    notes = []
-    if header.get("status") != "success":
-        notes.append(f"{shown_path(path)}: the log says that the run ended with {quoted(str(header['status']))}.")
-    if header.get("invalidated"):
-        notes.append(f"{shown_path(path)}: the log is marked as invalidated.")
-    scorer = text(mapping(mapping(header.get("results")).get("scorer")).get("name"))
+    ended = f"the log says that the run ended with {quoted(str(header['status']))}."
+    notes = {ended: header["status"] != "success", "the log is marked as invalidated.": header.get("invalidated")}
+    scorer = text(at(header, "results", "scorer", "name"))
     return Log(
         runs=(run,),
         samples=lambda: _samples(
             _zipped_samples(path) if zipped else (row for _, row in parts_under(path, "samples")), run, path, scorer
         ),
-        notes=tuple(notes),
+        notes=tuple(f"{shown_path(path)}: {note}" for note, holds in notes.items() if holds),
         stated=lambda: _stated(header, run, path),
     )
 
@@ -86,7 +87,7 @@ INSPECT_AI = ToolReader(
 """Reads logs of Inspect AI 0.3, of version 1 of the log and later."""
 
 
-def _zipped_header(path: str) -> dict[str, Any]:
+def _zipped_header(path: str) -> object:
     with Archive(path) as archive:
         if "header.json" not in archive.names():
             raise FormatError(
@@ -94,8 +95,7 @@ def _zipped_header(path: str) -> dict[str, Any]:
                 "with inspect eval-retry"
             )
         with archive.member("header.json") as file:
-            header = JsonStream(file, f"{shown_path(path)}: header.json").value()
-    return _checked(header, path)
+            return JsonStream(file, f"{shown_path(path)}: header.json").value()
 
 
 def _json_header(path: str) -> dict[str, Any]:
@@ -107,36 +107,32 @@ def _json_header(path: str) -> dict[str, Any]:
                 break
             if key in _HEADER:
                 header[key] = stream.value()
-    return _checked(header, path)
-
-
-def _checked(header: object, path: str) -> dict[str, Any]:
-    if not isinstance(header, dict) or not isinstance(header.get("eval"), dict) or "status" not in header:
-        raise FormatError(f"{shown_path(path)}: the header has no eval and status; expected a log of Inspect AI")
     return header
 
 
-def _run(header: Mapping[str, Any], path: str) -> LogRun:
+def _run(header: Row, path: str) -> LogRun:
     described, plan = mapping(header["eval"]), mapping(header.get("plan"))
     model = text(described.get("model"))
     if not model:
         raise FormatError(f"{shown_path(path)}: the header names no model; expected a log of Inspect AI")
     config = {**mapping(described.get("model_generate_config")), **mapping(plan.get("config"))}
+    # Before May 2025 there is no eval_id, and all logs of one call share their run_id.
+    parts = [text(described.get(name)) or "" for name in ("run_id", "task_id", "created")]
     steps = plan.get("steps")
     return LogRun(
         # Without a model Inspect writes none/none.
         model=None if model == "none/none" else model,
         task=text(described.get("task")) or "",
-        identity=_identity(described),
+        identity=text(described.get("eval_id")) or (" ".join(parts) if all(parts) else ""),
         when=text(described.get("created")) or "",
         seed=text(config.pop("seed", None)),
         protocol=settings(
             {
-                "Inspect version": mapping(described.get("packages")).get("inspect_ai"),
+                "Inspect version": at(described, "packages", "inspect_ai"),
                 "task version": described.get("task_version"),
                 "task arguments": described.get("task_args"),
-                "solvers": [mapping(step).get("solver") for step in steps] if isinstance(steps, list) else None,
-                "limit": mapping(described.get("config")).get("limit"),
+                "solvers": [at(step, "solver") for step in steps] if isinstance(steps, list) else None,
+                "limit": at(described, "config", "limit"),
             }
         ),
         sampling=settings(
@@ -145,15 +141,6 @@ def _run(header: Mapping[str, Any], path: str) -> LogRun:
         graders=_graders(header),
         fields={"eval": described},
     )
-
-
-def _identity(described: Mapping[str, Any]) -> str:
-    """The name of the run. Before May 2025 there is no eval_id, and all logs of one call share their run_id."""
-    named = text(described.get("eval_id"))
-    if named:
-        return named
-    parts = [text(described.get(name)) for name in ("run_id", "task_id", "created")]
-    return " ".join(part for part in parts if part) if all(parts) else ""
 
 
 def _zipped_samples(path: str) -> Iterator[Any]:
@@ -192,12 +179,9 @@ def _samples(found: Iterator[Any], run: LogRun, path: str, scorer: str | None) -
     scored, answered = False, False
     for place, each in enumerate(found, start=1):
         record = LogRecord(source=records, place=place, found=each)
-        sample = record.row
-        name = text(sample.get("id"))
-        if name is None:
-            raise record.lacks("id")
+        sample, name = record.row, record.item("id", what="id")
         error = sample.get("error")
-        message = text(error) or text(mapping(error).get("message")) or ("error" if error else None)
+        message = text(error) or text(at(error, "message")) or ("error" if error else None)
         scores = sample.get("scores")
         if scores is None and "score" in sample:
             # Version 1 of the log: one scorer, which the results name.
@@ -228,36 +212,33 @@ def _input_text(found: object) -> str:
     """The text of a question, without names that Inspect draws for messages and without data of images."""
     if not isinstance(found, list):
         return text(found) or ""
-    return " ".join(_message_text(mapping(message).get("content")) for message in found)
+    return " ".join(_message_text(at(message, "content")) for message in found)
 
 
 def _message_text(found: object) -> str:
     if not isinstance(found, list):
         return text(found) or ""
     # Summaries have such a word in the place of anything that is no text.
-    return " ".join(
-        text(mapping(part).get("text")) or f"({(text(mapping(part).get('type')) or '').capitalize()})" for part in found
-    )
+    return " ".join(text(at(part, "text")) or f"({(text(at(part, 'type')) or '').capitalize()})" for part in found)
 
 
-def _failure(sample: Mapping[str, Any], message: str | None) -> ErrorKind | None:
-    choices = array(mapping(sample.get("output")).get("choices"))
-    if any(mapping(choice).get("stop_reason") == "content_filter" for choice in choices):
+def _failure(sample: Row, message: str | None) -> ErrorKind | None:
+    choices = array(at(sample, "output", "choices"))
+    if any(at(choice, "stop_reason") == "content_filter" for choice in choices):
         return "refusal"
     if message is not None:
         return kind_of_error(message)
-    limit = text(sample.get("limit")) or text(mapping(sample.get("limit")).get("type"))
+    limit = text(sample.get("limit")) or text(at(sample, "limit", "type"))
     return None if limit is None else "infrastructure" if limit in _TIMED else "unknown"
 
 
-def _usage(sample: Mapping[str, Any]) -> dict[str, float]:
+def _usage(sample: Row) -> dict[str, float]:
     """The tokens of all models that the sample used, judges included, and its time with and without waiting."""
     of_models = mapping(sample.get("model_usage")).values()
-    parts = [amounts({"total": mapping(each).get("total_tokens")}) for each in of_models]
-    known = bool(parts) and all(parts)
+    parts = [amounts({"total": at(each, "total_tokens")}) for each in of_models]
     return amounts(
         {
-            "tokens": sum(part["total"] for part in parts) if known else None,
+            "tokens": sum(part["total"] for part in parts) if all(parts) else None,
             "seconds": sample.get("total_time"),
             "working_seconds": sample.get("working_time"),
         }
@@ -270,9 +251,8 @@ def _scores(found: object, place: str) -> dict[str, Value]:
         value = score.get("value") if isinstance(score, dict) else score
         parts = value if isinstance(value, dict) else {None: value}
         for key, part in parts.items():
-            if isinstance(part, list):
-                continue
-            scores[scorer if key is None else f"{scorer}.{key}"] = _graded(part, place)
+            if not isinstance(part, list):
+                scores[scorer if key is None else f"{scorer}.{key}"] = _graded(part, place)
     return scores
 
 
@@ -290,7 +270,7 @@ def _graded(value: object, place: str) -> Value:
         ) from None
 
 
-def _stated(header: Mapping[str, Any], run: LogRun, path: str) -> Iterator[StatedAggregate]:
+def _stated(header: Row, run: LogRun, path: str) -> Iterator[StatedAggregate]:
     """The number of samples and the means that the results state."""
     results = mapping(header.get("results"))
     total, completed = whole(results.get("total_samples")), whole(results.get("completed_samples"))
@@ -314,7 +294,7 @@ def _stated(header: Mapping[str, Any], run: LogRun, path: str) -> Iterator[State
         yield from stated_means(means, where=path, run=run)
 
 
-def _graders(header: Mapping[str, Any]) -> frozenset[str]:
+def _graders(header: Row) -> frozenset[str]:
     """The models that graded the answers, as far as the header says."""
     described = mapping(header.get("eval"))
     model = text(described.get("model"))
@@ -329,7 +309,7 @@ def _graders(header: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(graders)
 
 
-def _scorers(header: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _scorers(header: Row) -> Iterator[tuple[str, Row]]:
     """The scorers with their arguments; older logs have them in the results only."""
     results = mapping(header.get("results"))
     for found, key in (

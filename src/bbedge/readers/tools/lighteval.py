@@ -6,6 +6,7 @@ columns are others, documents have no names, and a document has a row for every 
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -20,11 +21,13 @@ from bbedge.readers.logs import (
     Log,
     LogRun,
     LogSample,
+    Row,
     StatedAggregate,
     ToolReader,
     Value,
     answer_text,
     array,
+    at,
     digest,
     mapping,
     numbered,
@@ -112,25 +115,19 @@ def _has_details(path: Path) -> bool:
     if named is None:
         return True
     wanted = f"details_*_{named['time']}.parquet"
-    near = (path.parent, path.parent / named["time"])
-    if any(_any_file(folder, wanted) for folder in near):
+    if any(path.parent.glob(wanted)) or any((path.parent / named["time"]).glob(wanted)):
         return True
     for folder in path.parents[:6]:
         if folder.name == "results" and (folder.parent / "details").is_dir():
             model = path.parent.relative_to(folder)
-            return _any_file(folder.parent / "details" / model / named["time"], wanted)
-    return any(_any_file(parent / "details", f"**/{wanted}") for parent in path.parents[:6])
+            return any((folder.parent / "details" / model / named["time"]).glob(wanted))
+    return any(any((parent / "details").glob(f"**/{wanted}")) for parent in path.parents[:6])
 
 
-def _any_file(folder: Path, pattern: str) -> bool:
-    return folder.is_dir() and next(iter(folder.glob(pattern)), None) is not None
-
-
-def _run(results: Mapping[str, Any], task: str, time: str) -> LogRun:
-    general = mapping(results.get("config_general"))
+def _run(results: Row, task: str, time: str) -> LogRun:
+    general, of_task = mapping(results.get("config_general")), _config(results, task)
     of_model = mapping(general.get("model_config"))
     generation = mapping(of_model.get("generation_parameters")) or mapping(general.get("generation_parameters"))
-    of_task = _config(results, task)
     model = text(general.get("model_name"))
     return LogRun(
         model=model,
@@ -158,13 +155,13 @@ def _run(results: Mapping[str, Any], task: str, time: str) -> LogRun:
     )
 
 
-def _config(results: Mapping[str, Any], task: str) -> dict[str, Any]:
+def _config(results: Row, task: str) -> dict[str, Any]:
     """The configuration of a task, which up to 0.10 is found without the number of examples in its name."""
-    configs = mapping(results.get("config_tasks"))
-    return mapping(configs.get(task)) or mapping(configs.get(task.rpartition("|")[0]))
+    names = (task, task.rpartition("|")[0])
+    return next(filter(None, (mapping(at(results, "config_tasks", name)) for name in names)), {})
 
 
-def _metrics(config: Mapping[str, Any]) -> Iterator[tuple[str, bool, str]]:
+def _metrics(config: Row) -> Iterator[tuple[str, bool, str]]:
     """The name of every metric, whether more is better, and what makes one number of its scores.
 
     A group of metrics has a list of names, and a dictionary of everything else.
@@ -178,16 +175,15 @@ def _metrics(config: Mapping[str, Any]) -> Iterator[tuple[str, bool, str]]:
             yield name, better is not False, str(summary)
 
 
-def _stated(results: Mapping[str, Any], run: LogRun, path: str) -> Iterator[StatedAggregate]:
+def _stated(results: Row, run: LogRun, path: str) -> Iterator[StatedAggregate]:
     """The number of documents and the plain means that the results state."""
     config = _config(results, run.task)
     count = whole(config.get("effective_num_docs"))
     # Every document is asked once for each seed of the examples; -1 stands for a number that was not kept.
-    seeds = whole(mapping(results.get("config_general")).get("num_fewshot_seeds"))
+    seeds = whole(at(results, "config_general", "num_fewshot_seeds"))
     if count and (seeds or 1) <= 1:
         yield StatedAggregate(where=path, run=run, count=count)
-    of_task = mapping(mapping(results.get("results")).get(run.task))
-    means = ((name, of_task.get(name)) for name, _, summary in _metrics(config) if summary == "mean")
+    means = ((name, at(results, "results", run.task, name)) for name, _, how in _metrics(config) if how == "mean")
     yield from stated_means(means, where=path, run=run)
 
 
@@ -202,24 +198,24 @@ def _old_samples(path: str, run: LogRun) -> Iterator[LogSample]:
         item = question_digest(question, *words)
         copies = found.setdefault(item, [])
         scores = numbers(mapping(row["metrics"]))
-        position = next((at for at, copy in enumerate(copies) if _are_apart(copy.scores, scores)), len(copies))
+        position = next((n for n, copy in enumerate(copies) if _are_apart(copy.scores, scores)), len(copies))
         if position < len(copies):
             before = copies[position].scores
             more = {name: value for name, value in scores.items() if before.get(name) is None}
             copies[position] = replace(copies[position], scores={**before, **more})
             continue
-        sample = LogSample(
-            run=run,
-            # Two documents with the same content are two items.
-            item=run.item(numbered(item, position + 1)),
-            scores=scores,
-            place=place,
-            content=question_digest(question, *words, answer_text(row.get("gold"))),
-            prompt=digest(row.get("full_prompt")),
+        copies.append(
+            LogSample(
+                run=run,
+                # Two documents with the same content are two items.
+                item=run.item(numbered(item, position + 1)),
+                scores=scores,
+                place=place,
+                content=question_digest(question, *words, answer_text(row.get("gold"))),
+                prompt=digest(row.get("full_prompt")),
+            )
         )
-        copies.append(sample)
-    for copies in found.values():
-        yield from copies
+    yield from itertools.chain.from_iterable(found.values())
 
 
 def _are_apart(one: Mapping[str, Value], other: Mapping[str, Value]) -> bool:
@@ -243,9 +239,9 @@ def _samples(path: str, run: LogRun) -> Iterator[LogSample]:
         )
 
 
-def _content(doc: Mapping[str, Any]) -> str:
+def _content(doc: Row) -> str:
     words = [text(each) for each in array(doc.get("choices"))]
-    right = [words[at] for at in several(doc.get("gold_index")) if isinstance(at, int) and at < len(words)]
+    right = [words[gold] for gold in several(doc.get("gold_index")) if isinstance(gold, int) and gold < len(words)]
     return question_digest(text(doc.get("query")), *words, answer_text(right))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,15 +26,17 @@ from bbedge.readers.logs import (
     LogRun,
     LogSample,
     Records,
+    Row,
     StatedAggregate,
     ToolReader,
     array,
+    at,
     digest,
     mapping,
-    number,
     numbered,
     numbers,
     settings,
+    stated_means,
     text,
     whole,
 )
@@ -67,11 +69,12 @@ def _open_lm_eval(path: str) -> Log:
     run = _run(found)
     filters: set[str | None] = set()
     records = Records(path=path, expected="a sample of lm_eval").or_array()
-    missing = (
-        f"{shown_path(path)} has no results_<time>.json (or results.json) of the same run beside it, which would "
+    lost = (
+        f"{records.place} has no results_<time>.json (or results.json) of the same run beside it, which would "
         "name the model, seeds and settings."
+        if found.path is None
+        else _lost_tasks(found, found.path)
     )
-    lost = missing if found.path is None else _lost_tasks(found, found.path)
     return Log(
         runs=(run,),
         samples=lambda: _samples(records, run, filters),
@@ -88,12 +91,10 @@ def _is_samples(glimpse: Glimpse) -> bool:
 
 def _run(found: ToolResults) -> LogRun:
     results, task = found.content, found.task
-    config, of_task = mapping(results.get("config")), mapping(mapping(results.get("configs")).get(task))
-    model = _model_of(results)
-    date = text(results.get("date"))
-    better = mapping(mapping(results.get("higher_is_better")).get(task))
+    config, of_task = mapping(results.get("config")), mapping(at(results, "configs", task))
+    model, date = _model_of(results), text(results.get("date"))
+    better = mapping(at(results, "higher_is_better", task))
     seeds = [text(config.get(name)) for name in ("random_seed", "numpy_seed", "torch_seed")]
-    generation = mapping(of_task.get("generation_kwargs"))
     return LogRun(
         model=model,
         task=task,
@@ -103,8 +104,8 @@ def _run(found: ToolResults) -> LogRun:
         protocol=settings(
             {
                 "lm_eval version": results.get("lm_eval_version"),
-                "task version": mapping(results.get("versions")).get(task),
-                "number of few-shot examples": mapping(results.get("n-shot")).get(task),
+                "task version": at(results, "versions", task),
+                "number of few-shot examples": at(results, "n-shot", task),
                 "few-shot seed": config.get("fewshot_seed"),
                 "limit": config.get("limit"),
                 "repeats": of_task.get("repeats"),
@@ -114,8 +115,8 @@ def _run(found: ToolResults) -> LogRun:
             {
                 "model arguments": config.get("model_args"),
                 "generation arguments": config.get("gen_kwargs"),
-                "sampling": generation.get("do_sample"),
-                "temperature": generation.get("temperature"),
+                "sampling": at(of_task, "generation_kwargs", "do_sample"),
+                "temperature": at(of_task, "generation_kwargs", "temperature"),
                 "system instruction": results.get("system_instruction_sha"),
                 "chat template": results.get("chat_template_sha"),
             }
@@ -131,9 +132,8 @@ def _samples(records: Records, run: LogRun, filters: set[str | None]) -> Iterato
         row = record.row
         if "doc_id" not in row or "doc" not in row:
             raise record.lacks("doc_id and doc in this row")
-        hashed = text(row.get("doc_hash"))
+        hashed, chosen = text(row.get("doc_hash")), text(row.get("filter"))
         content = hashed or digest(row["doc"])
-        chosen = text(row.get("filter"))
         filters.add(chosen)
         # Two documents with the same content are two items.
         seen[chosen, content] += 1
@@ -171,7 +171,7 @@ class ToolResults:
     """The time in the names of the files; empty up to version 0.4.2."""
     path: str | None
     """The file; None if there is none."""
-    content: Mapping[str, Any]
+    content: Row
     """What it says; empty if there is none."""
 
 
@@ -211,7 +211,7 @@ def _has_samples(path: str) -> bool:
     return bool(_logged_tasks(file.parent, named["time"] if named else "", {} if named else _content(file)))
 
 
-def _logged_tasks(folder: Path, time: str, results: Mapping[str, Any]) -> set[str]:
+def _logged_tasks(folder: Path, time: str, results: Row) -> set[str]:
     """The tasks of a run that have samples in a folder."""
     if time:
         named = (_SAMPLES.fullmatch(each.name) for each in _files(folder))
@@ -221,40 +221,35 @@ def _logged_tasks(folder: Path, time: str, results: Mapping[str, Any]) -> set[st
     return {task for stem, task in by_stem.items() if stem in stems}
 
 
-def _model_of(results: Mapping[str, Any]) -> str | None:
+def _model_of(results: Row) -> str | None:
     """The name of the model: what the results call it, or the one in the arguments, as later versions name it."""
-    named = text(results.get("model_name"))
-    if named:
-        return named
-    arguments = mapping(results.get("config")).get("model_args")
+    arguments = at(results, "config", "model_args")
     if isinstance(arguments, str):
         pairs = (part.partition("=") for part in arguments.split(","))
         arguments = {key.strip(): value.strip() for key, _, value in pairs}
-    return next((found for name in _NAMING if (found := text(mapping(arguments).get(name)))), None)
+    names = (results.get("model_name"), *(at(arguments, name) for name in _NAMING))
+    return next(filter(None, map(text, names)), None)
 
 
 def _stated_by(found: ToolResults, run: LogRun, filters: frozenset[str | None]) -> Iterator[StatedAggregate]:
     """The number of samples and the means that the results state for the task."""
     if found.path is None:
         return
-    count = whole(mapping(mapping(found.content.get("n-samples")).get(found.task)).get("effective"))
+    count = whole(at(found.content, "n-samples", found.task, "effective"))
     if count is not None:
         yield StatedAggregate(where=found.path, run=run, count=count)
-    config = mapping(mapping(found.content.get("configs")).get(found.task))
     means = {
         name
-        for each in map(mapping, array(config.get("metric_list")))
+        for each in map(mapping, array(at(found.content, "configs", found.task, "metric_list")))
         if (name := text(each.get("metric"))) is not None
         and (each.get("aggregation") == "mean" or (each.get("aggregation") is None and name in _MEANS))
     }
-    for key, value in mapping(mapping(found.content.get("results")).get(found.task)).items():
+    for key, value in mapping(at(found.content, "results", found.task)).items():
         metric, _, chosen = key.partition(",")
-        mean = number(value)
-        if metric in means and mean is not None:
-            # Up to 0.4.2 samples do not say under which filter they were scored.
-            named = chosen if chosen in filters else None
-            if named is not None or filters == {None}:
-                yield StatedAggregate(where=found.path, run=run, metric=metric, mean=float(mean), filter=named)
+        # Up to 0.4.2 samples do not say under which filter they were scored.
+        named = chosen if chosen in filters else None
+        if metric in means and (named is not None or filters == {None}):
+            yield from stated_means([(metric, value)], where=found.path, run=run, under=named)
 
 
 def _lost_tasks(found: ToolResults, path: str) -> str | None:
@@ -278,17 +273,15 @@ def _untimed(folder: Path) -> list[Path]:
 
 def _content(path: Path) -> dict[str, Any]:
     glimpse = Glimpse.of(str(path))
-    if not _is_results(glimpse):
-        return {}
     try:
-        return document(str(path))
+        return document(str(path)) if _is_results(glimpse) else {}
     except (FormatError, LimitError):
         # Broken results are refused by name when they are read for their own sake.
         return {}
 
 
-def _tasks_by_stem(results: Mapping[str, Any]) -> dict[str, str]:
-    arguments = mapping(results.get("config")).get("model_args")
+def _tasks_by_stem(results: Row) -> dict[str, str]:
+    arguments = at(results, "config", "model_args")
     if not isinstance(arguments, str):
         return {}
     return {_plain(f"{arguments}_{task}"): str(task) for task in mapping(results.get("configs"))}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from bbedge.errors import FormatError
@@ -19,12 +20,15 @@ from bbedge.readers.logs import (
     ToolReader,
     Value,
     array,
+    at,
     digest,
+    first_value,
     kind_of_error,
     mapping,
     number,
     numbered,
     numbers,
+    optional_digest,
     settings,
     stated_means,
     text,
@@ -68,76 +72,63 @@ A sample's scores are spread over events of type ``match`` and ``metrics``; they
 """
 
 
-def _run(spec: Mapping[str, Any]) -> LogRun:
-    names = _names(spec.get("completion_fns"))
+def _run(spec: Row) -> LogRun:
     # Until April 2023 an eval names models, not functions that complete a prompt.
-    names = names or _names(mapping(spec.get("model_names")).get("completions"))
-    # The seed in it shuffles the samples and is not sent to the model.
-    config = mapping(spec.get("run_config"))
+    lists = (spec.get("completion_fns"), at(spec, "model_names", "completions"))
+    names = next(filter(None, ([name for name in map(text, array(found)) if name] for found in lists)), [])
     return LogRun(
         model=",".join(names)
         or text(spec.get("model_name"))
-        or text(mapping(spec.get("model")).get("model"))
+        or text(at(spec, "model", "model"))
         or text(spec.get("model"))
         or None,
         task=text(spec.get("base_eval")) or text(spec.get("eval_name")) or "",
         identity=text(spec.get("run_id")) or "",
         when=text(spec.get("created_at")) or "",
+        # The seed of the configuration shuffles the samples and is not sent to the model.
         protocol=settings(
-            {"eval": spec.get("eval_name"), "split": spec.get("split"), "most samples": config.get("max_samples")}
+            {
+                "eval": spec.get("eval_name"),
+                "split": spec.get("split"),
+                "most samples": at(spec, "run_config", "max_samples"),
+            }
         ),
         fields={"spec": spec},
     )
 
 
-def _names(found: object) -> list[str]:
-    return [name for name in map(text, array(found)) if name]
-
-
 def _samples(path: str, run: LogRun, report: dict[str, Any]) -> Iterator[LogSample]:
     # Kept until the end, because a sample's events need not follow each other; prompts and answers are not kept.
-    scores: dict[str, dict[str, Value]] = {}
-    places: dict[str, int] = {}
-    errors: dict[str, str] = {}
-    asked: dict[str, str] = {}
+    samples: dict[str, LogSample] = {}
     sent: dict[str, tuple[float, str]] = {}
-    for line, row in objects(path):
-        name = text(row.get("sample_id"))
-        if name is None:
+    for record in Records(path=path, expected="an event of OpenAI evals"):
+        row, data, kind = record.row, mapping(record.row.get("data")), record.row.get("type")
+        if text(row.get("sample_id")) is None:
             report.update(mapping(row.get("final_report")))
             continue
-        found = scores.setdefault(name, {})
-        places.setdefault(name, line)
-        data, kind = mapping(row.get("data")), row.get("type")
+        name = record.item("sample_id", what="sample_id")
+        # A sample without a score is one whose events are not all there.
+        new = LogSample(run=run, item=name, scores={}, place=record.place, failure="unknown", as_sent=True)
+        sample = samples.setdefault(name, new)
         if kind == "raw_sample":
-            asked[name] = digest(data)
+            samples[name] = replace(sample, content=digest(data), as_sent=False)
         elif kind == "sampling":
             first = (float(number(row.get("event_id")) or 0), digest(data.get("prompt")))
             sent[name] = min(first, sent.get(name, first))
+            samples[name] = replace(sample, content=sent[name][1]) if sample.as_sent else sample
         elif kind == "error":
-            errors[name] = text(data.get("message")) or text(data.get("type")) or "error"
+            error = text(data.get("message")) or text(data.get("type")) or "error"
+            samples[name] = replace(sample, error=error, failure=kind_of_error(error))
         elif kind in ("match", "metrics"):
-            for metric, value in ({"match": number(data.get("correct"))} if kind == "match" else numbers(data)).items():
-                if metric in found:
-                    raise FormatError(
-                        f"{shown_path(path)}:{line}: a second {quoted(metric)} for sample {quoted(name)}, first scored "
-                        f"at line {places[name]}; one log is one run: keep runs in separate logs"
-                    )
-                found[metric] = value
-            places[name] = line
-    for name, found in scores.items():
-        error = errors.get(name)
-        yield LogSample(
-            run=run,
-            item=name,
-            scores=found,
-            place=places[name],
-            error=error,
-            # A sample without a score is one whose events are not all there.
-            failure=kind_of_error(error) or "unknown",
-            content=asked.get(name, sent.get(name, (0.0, None))[1]),
-            as_sent=name not in asked,
-        )
+            found = {"match": number(data.get("correct"))} if kind == "match" else numbers(data)
+            twice = next((metric for metric in found if metric in sample.scores), None)
+            if twice is not None:
+                raise FormatError(
+                    f"{record.at}: a second {quoted(twice)} for sample {quoted(name)}, first scored at line "
+                    f"{sample.place}; one log is one run: keep runs in separate logs"
+                )
+            samples[name] = replace(sample, scores={**sample.scores, **found}, place=record.place)
+    yield from samples.values()
 
 
 _ITEM = ("item", "datasource_item")
@@ -174,7 +165,8 @@ def _open_openai_api(path: str) -> Log:
         graders.update(dict.fromkeys(each for each in _scores(row) if not each.endswith(_PASSED)))
         if not _item(row):
             raise record.lacks("item")
-        copies.add((name, digest(_item(row))), _index(row))
+        content, index = _place_in_data(row)
+        copies.add((name, content), index)
     if records.head.get("has_more") is True:
         raise FormatError(
             f"{shown_path(path)}: has_more says that the page ends before the run does; put all items of the run "
@@ -210,14 +202,12 @@ object. A run asks every question once, so that the runs of a model are its repl
 
 
 def _model(row: Row) -> str | None:
-    sample = mapping(row.get("sample"))
-    return next((text(sample[key]) for key in _MODEL if sample.get(key)), None)
+    return next((text(found) for key in _MODEL if (found := at(row, "sample", key))), None)
 
 
 def _described_run(name: str, model: str | None, row: Row) -> LogRun:
     """A run, as one of its items describes it."""
-    sample = mapping(row.get("sample"))
-    used = mapping(sample.get("sampled_model_params")) or sample
+    used = mapping(at(row, "sample", "sampled_model_params")) or mapping(row.get("sample"))
     created = number(row.get("created_at"))
     return LogRun(
         model=model,
@@ -229,32 +219,33 @@ def _described_run(name: str, model: str | None, row: Row) -> LogRun:
     )
 
 
-def _output_item(record: LogRecord, run: LogRun, copies: Numbering) -> LogSample:
-    row, sample = record.row, mapping(record.row.get("sample"))
-    content = digest(_item(row))
-    error = _error(row)
-    asked = sample.get("trajectory") or sample.get("input")
-    return LogSample(
-        run=run,
-        # Items with the same content are numbered by their positions in the data, not in the file.
-        item=run.item(numbered(content, copies.number((run.identity, content), _index(row)))),
-        scores=_scores(row),
-        place=record.place,
-        error=error,
-        failure="refusal" if sample.get("finish_reason") == "content_filter" else kind_of_error(error),
-        fields={"item": _item(row)},
-        prompt=None if asked is None else digest(asked),
-    )
+def _place_in_data(row: Row) -> tuple[str, tuple[int, str]]:
+    """The content of an item, and its position in the data as something that sorts by number."""
+    index = text(first_value(row, *_INDEX)) or ""
+    return digest(_item(row)), (len(index), index)
 
 
 def _item(row: Row) -> dict[str, Any]:
-    return next((mapping(row[key]) for key in _ITEM if row.get(key) is not None), {})
+    return mapping(first_value(row, *_ITEM))
 
 
-def _index(row: Row) -> tuple[int, str]:
-    """The position of an item in the data, as something that sorts by number."""
-    index = next((text(row[key]) or "" for key in _INDEX if row.get(key) is not None), "")
-    return len(index), index
+def _output_item(record: LogRecord, run: LogRun, copies: Numbering) -> LogSample:
+    row = record.row
+    content, index = _place_in_data(row)
+    message = _message(at(row, "sample", "error"))
+    error = "error" if message is None and row.get("status") == "error" else message
+    filtered = at(row, "sample", "finish_reason") == "content_filter"
+    return LogSample(
+        run=run,
+        # Items with the same content are numbered by their positions in the data, not in the file.
+        item=run.item(numbered(content, copies.number((run.identity, content), index))),
+        scores=_scores(row),
+        place=record.place,
+        error=error,
+        failure="refusal" if filtered else kind_of_error(error),
+        fields={"item": _item(row)},
+        prompt=optional_digest(at(row, "sample", "trajectory") or at(row, "sample", "input")),
+    )
 
 
 def _scores(row: Row) -> dict[str, Value]:
@@ -263,18 +254,12 @@ def _scores(row: Row) -> dict[str, Value]:
     passes = mapping(row.get("passes"))
     for result in map(mapping, array(row.get("results"))):
         name = text(result.get("name"))
-        if name is None:
-            continue
         # A grader that is a model may fail like one; what stands in its place is no grade.
-        failed = _message(mapping(result.get("sample")).get("error")) is not None
-        scores[name] = None if failed else number(result.get("score"))
-        passes = {**passes, name: None if failed else result.get("passed")}
+        failed = _message(at(result, "sample", "error")) is not None
+        if name is not None:
+            scores[name] = None if failed else number(result.get("score"))
+            passes = {**passes, name: None if failed else result.get("passed")}
     return scores | {f"{name}{_PASSED}": number(passed) for name, passed in passes.items()}
-
-
-def _error(row: Row) -> str | None:
-    message = _message(mapping(row.get("sample")).get("error"))
-    return "error" if message is None and row.get("status") == "error" else message
 
 
 def _message(error: object) -> str | None:

@@ -21,10 +21,11 @@ from bbedge.readers.logs import (
     LogRun,
     LogSample,
     Numbering,
+    Row,
     StatedAggregate,
     ToolReader,
-    Value,
     array,
+    at,
     digest,
     kind_of_error,
     mapping,
@@ -54,7 +55,7 @@ def _open_promptfoo(path: str) -> Log:
     """Open results; they are read once to see which providers and prompts there are, and which repetitions."""
     of_lines = Glimpse.of(path).has("provider")
     head: dict[str, Any] = {}
-    rows: _Rows = (lambda: iter(objects(path))) if of_lines else (lambda: _document(path, head))
+    rows: _Rows = (lambda: objects(path)) if of_lines else (lambda: _document(path, head))
     plan = _plan(rows, path)
     plan.check_repetitions(head, path)
     several = len({prompt for _, prompt in plan.contestants}) > 1
@@ -64,7 +65,7 @@ def _open_promptfoo(path: str) -> Log:
             # The first row's own name is the same in both forms of one output.
             identity=first,
             when=text(head.get("timestamp")) or "",
-            protocol=settings({"promptfoo version": mapping(head.get("metadata")).get("promptfooVersion")}),
+            protocol=settings({"promptfoo version": at(head, "metadata", "promptfooVersion")}),
             fields={"provider": key[0], "prompt": prompt},
         )
         for key, (prompt, first) in plan.contestants.items()
@@ -107,15 +108,15 @@ def _document(path: str, head: dict[str, Any]) -> Iterator[tuple[int, Any]]:
                 head[key] = stream.value()
 
 
-def _table(stream: JsonStream, head: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _table(stream: JsonStream, head: Row) -> Iterator[tuple[str, Any]]:
     """What the table of a document says of tests and prompts."""
     for key in stream.entries():
         if key == "body" and stream.opens() == "[":
             # One test a row; kept are the hashes of its variables and of all of it.
-            tests = (mapping(mapping(row).get("test")) for row in stream.elements())
+            tests = (mapping(at(row, "test")) for row in stream.elements())
             yield "tests", [(digest(test.get("vars")), digest(test)) for test in tests]
         elif key == "head" and "prompts" not in head:
-            yield "prompts", mapping(stream.value()).get("prompts")
+            yield "prompts", at(stream.value(), "prompts")
 
 
 @dataclass(slots=True)
@@ -128,26 +129,12 @@ class _Plan:
     """The repetitions of every test by a contestant, in order."""
     variants: dict[str, set[str]] = field(default_factory=dict)
     """The tests that share variables and assertions."""
-    described: dict[str, set[str]] = field(default_factory=dict)
-    """The tests that share a description."""
+    described: dict[str | None, set[str]] = field(default_factory=dict)
+    """The tests that share a description, or have none."""
     counted: bool = True
     """Whether the rows have the number of their test, as they do since October 2024."""
 
-    def item(self, row: Mapping[str, Any]) -> str:
-        """The name of the item: from variables and assertions, and from the rest of the test if these are shared."""
-        plain, rest = _test(row)
-        return plain if len(self.variants[plain]) == 1 else digest(plain, rest)
-
-    def label(self, row: Mapping[str, Any]) -> str | None:
-        """The description of the test, if no other test has it."""
-        name = _description(row)
-        return name if name is not None and len(self.described[name]) == 1 else None
-
-    def repeat(self, key: _Key, row: Mapping[str, Any], place: int) -> str:
-        """Which repetition a row is."""
-        return str(self.indices.number((key, *_test(row)), _index(row, place)))
-
-    def check_repetitions(self, head: Mapping[str, Any], path: str) -> None:
+    def check_repetitions(self, head: Row, path: str) -> None:
         """Refuse rows of which it cannot be known whether they are repetitions or other tests."""
         most = max(count for _, count in self.indices.groups())
         if self.counted or most == 1:
@@ -167,16 +154,11 @@ def _plan(rows: _Rows, path: str) -> _Plan:
     for place, row in rows():
         key = _key(row, place, path)
         if key not in plan.contestants:
-            prompt = mapping(row.get("prompt"))
-            plan.contestants[key] = (
-                _label(prompt) or text(prompt.get("raw")) or key[1],
-                text(row.get("id")) or "",
-            )
+            label = _label(row) or text(at(row, "prompt", "raw")) or key[1]
+            plan.contestants[key] = label, text(row.get("id")) or ""
         plain, rest = _test(row)
         plan.variants.setdefault(plain, set()).add(rest)
-        name = _description(row)
-        if name is not None:
-            plan.described.setdefault(name, set()).add(plain)
+        plan.described.setdefault(_description(row), set()).add(plain)
         plan.indices.add((key, plain, rest), _index(row, place))
         plan.counted = plan.counted and isinstance(row.get("testIdx"), int)
     if not plan.contestants:
@@ -184,7 +166,7 @@ def _plan(rows: _Rows, path: str) -> _Plan:
     return plan
 
 
-def _stated(head: Mapping[str, Any], path: str) -> Iterator[StatedAggregate]:
+def _stated(head: Row, path: str) -> Iterator[StatedAggregate]:
     """The number of results, how many passed, and the sum of the scores."""
     stats = mapping(head.get("stats"))
     counts = [whole(stats.get(name, 0)) for name in ("successes", "failures", "errors")]
@@ -195,55 +177,57 @@ def _stated(head: Mapping[str, Any], path: str) -> Iterator[StatedAggregate]:
     if not total:
         return
     yield StatedAggregate(where=path, metric="success", mean=passed / total)
-    sums = [number(mapping(mapping(each).get("metrics")).get("score")) for each in array(head.get("prompts"))]
+    sums = [number(at(each, "metrics", "score")) for each in array(head.get("prompts"))]
     if sums and None not in sums:
         yield StatedAggregate(where=path, metric="score", mean=sum(float(each or 0) for each in sums) / total)
 
 
-def _label(prompt: Mapping[str, Any]) -> str | None:
+def _label(row: Row) -> str | None:
     # Before 2024 a prompt is displayed, not labelled; its raw text holds the variables of the row.
-    return text(prompt.get("label")) or text(prompt.get("display"))
+    return text(at(row, "prompt", "label")) or text(at(row, "prompt", "display"))
 
 
 def _key(row: object, place: int, path: str) -> _Key:
     provider = row.get("provider") if isinstance(row, dict) else None
-    label = text(provider) or text(mapping(provider).get("label")) or text(mapping(provider).get("id"))
+    label = text(provider) or text(at(provider, "label")) or text(at(provider, "id"))
     if not isinstance(row, dict) or not label:
         raise FormatError(f"{shown_path(path)}: result {place}: no provider; expected a result of promptfoo")
-    return label, text(row.get("promptId")) or digest(_label(mapping(row.get("prompt"))))
+    return label, text(row.get("promptId")) or digest(_label(row))
 
 
 def _samples(rows: _Rows, runs: Mapping[_Key, LogRun], plan: _Plan, path: str) -> Iterator[LogSample]:
     for place, row in rows():
-        key = _key(row, place, path)
-        error = _error(row)
+        key, error = _key(row, place, path), _error(row)
+        plain, rest = _test(row)
+        name = _description(row)
+        named = {f"namedScores.{metric}": number(value) for metric, value in mapping(row.get("namedScores")).items()}
         yield LogSample(
             run=runs[key],
-            item=plan.item(row),
-            label=plan.label(row),
-            content=_test(row)[0],
-            scores=_scores(row),
+            # By variables and assertions, and by the rest of the test if these are shared.
+            item=plain if len(plan.variants[plain]) == 1 else digest(plain, rest),
+            label=name if len(plan.described[name]) == 1 else None,
+            content=plain,
+            scores={"score": number(row.get("score")), "success": number(row.get("success")), **named},
             place=place,
-            repeat=plan.repeat(key, row, place),
+            repeat=str(plan.indices.number((key, plain, rest), _index(row, place))),
             error=error,
             failure=_failure(row, error),
-            cached=mapping(row.get("response")).get("cached") is True,
+            cached=at(row, "response", "cached") is True,
             usage=_usage(row),
-            fields={"vars": _variables(row), "metadata": mapping(mapping(row.get("testCase")).get("metadata"))},
+            fields={"vars": _variables(row), "metadata": mapping(at(row, "testCase", "metadata"))},
         )
 
 
-def _usage(row: Mapping[str, Any]) -> dict[str, float]:
+def _usage(row: Row) -> dict[str, float]:
     """Tokens, seconds and cost; of an answer from a cache nothing is known, because it was not made."""
-    response = mapping(row.get("response"))
-    if response.get("cached") is True:
+    if at(row, "response", "cached") is True:
         return {}
-    tokens = mapping(response.get("tokenUsage")) or mapping(row.get("tokenUsage"))
+    tokens = mapping(at(row, "response", "tokenUsage")) or mapping(row.get("tokenUsage"))
     took = amounts({"tokens": tokens.get("total"), "seconds": row.get("latencyMs"), "cost": row.get("cost")})
     return {name: value / 1000.0 if name == "seconds" else value for name, value in took.items()}
 
 
-def _error(row: Mapping[str, Any]) -> str | None:
+def _error(row: Row) -> str | None:
     """The error on the way to a score. A wrong answer also carries a text under "error", and is none."""
     # Older versions do not write the kind: an error before there was anything to grade.
     ungraded = "failureReason" not in row and row.get("error") and not row.get("gradingResult")
@@ -252,18 +236,18 @@ def _error(row: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _grader_failed(row: Mapping[str, Any]) -> bool:
+def _grader_failed(row: Row) -> bool:
     """Whether an assertion could not be judged, which promptfoo scores as zero."""
     graded = mapping(row.get("gradingResult"))
     results = [graded, *array(graded.get("componentResults"))]
-    return any(mapping(mapping(result).get("metadata")).get("graderError") is True for result in results)
+    return any(at(result, "metadata", "graderError") is True for result in results)
 
 
-def _failure(row: Mapping[str, Any], error: str | None) -> ErrorKind | None:
+def _failure(row: Row, error: str | None) -> ErrorKind | None:
     if error is None:
         return None
     response = mapping(row.get("response"))
-    flagged = mapping(response.get("guardrails")).get("flagged") is True
+    flagged = at(response, "guardrails", "flagged") is True
     if response.get("isRefusal") is True or flagged or response.get("finishReason") == "content_filter":
         return "refusal"
     # With an answer in hand, what failed came after it.
@@ -271,27 +255,21 @@ def _failure(row: Mapping[str, Any], error: str | None) -> ErrorKind | None:
     return "judge" if answered or _grader_failed(row) else kind_of_error(error)
 
 
-def _description(row: Mapping[str, Any]) -> str | None:
-    return text(mapping(row.get("testCase")).get("description")) or None
+def _description(row: Row) -> str | None:
+    return text(at(row, "testCase", "description")) or None
 
 
-def _index(row: Mapping[str, Any], place: int) -> int:
+def _index(row: Row, place: int) -> int:
     index = row.get("testIdx")
     return index if isinstance(index, int) else place
 
 
-def _test(row: Mapping[str, Any]) -> tuple[str, str]:
+def _test(row: Row) -> tuple[str, str]:
     """Hashes of the variables and assertions of a row's test, and of what else distinguishes tests."""
     case = mapping(row.get("testCase"))
     return digest(_variables(row), case.get("assert")), digest([case.get(name) for name in _OF_TEST])
 
 
-def _variables(row: Mapping[str, Any]) -> dict[str, Any]:
+def _variables(row: Row) -> dict[str, Any]:
     # Those of the test: a provider may add its own to the row, different in every call.
-    case = mapping(row.get("testCase"))
-    return mapping(case.get("vars")) or mapping(row.get("vars"))
-
-
-def _scores(row: Mapping[str, Any]) -> dict[str, Value]:
-    named = {f"namedScores.{name}": number(value) for name, value in mapping(row.get("namedScores")).items()}
-    return {"score": number(row.get("score")), "success": number(row.get("success")), **named}
+    return mapping(at(row, "testCase", "vars")) or mapping(row.get("vars"))

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from bbedge.readers.logs import (
     Log,
     LogRun,
     LogSample,
+    Row,
     ToolReader,
     holds_no_score,
     mapping,
@@ -56,7 +56,6 @@ _SUMMARY = "resolved_by_repo.json"
 _BESIDE = frozenset([_SUMMARY, "resolved_by_time.json", "metadata.yaml", "metadata.yml", *_PREDICTIONS])
 _NAME = re.compile(r"^(?:info:\s*\n(?:[ \t]+.*\n)*?[ \t]+)?name:[ \t]*(?P<name>\S.*?)[ \t]*$", re.MULTILINE)
 _INSTANCE = re.compile(r"[\w.-]+__[\w.-]+-\d+")
-_REPOSITORY = re.compile(r"-\d+$")
 
 
 def _open_swe_bench(path: str) -> Log:
@@ -71,17 +70,13 @@ def _open_swe_bench(path: str) -> Log:
     if Path(path).name == _DETAILS:
         return Log(runs=(run,), samples=lambda: _of_details(path, run, content))
     lists = _lists(content, path)
-    _check_counts(content, lists, path)
-    attempted = _attempted(lists, system, path)
+    resolved = {instance for name in _RESOLVED for instance in lists.get(name, ())}
+    attempted, beside, notes = _attempted(lists, resolved, system, path)
     summary = Path(path).parent / _SUMMARY
-    compared = summary.is_file() and system is not None
-    notes = _compared(summary, len(_resolved(lists)), len(attempted.instances), path) if compared else ()
-    return Log(
-        runs=(run,),
-        samples=lambda: _samples(run, lists, attempted.instances),
-        beside=(*attempted.beside, *((str(summary),) if compared else ())),
-        notes=(*attempted.notes, *notes),
-    )
+    if summary.is_file() and system is not None:
+        beside += (str(summary),)
+        notes += _compared(summary, len(resolved), len(attempted), path)
+    return Log(runs=(run,), samples=lambda: _samples(run, lists, resolved, attempted), beside=beside, notes=notes)
 
 
 def _system(path: str) -> Path | None:
@@ -120,8 +115,8 @@ def _metadata(system: Path) -> dict[str, str]:
     return {}
 
 
-def _lists(content: Mapping[str, Any], path: str) -> dict[str, list[str]]:
-    """The lists of instances that are known; none may name an instance twice."""
+def _lists(content: Row, path: str) -> dict[str, list[str]]:
+    """The lists of instances that are known; none may name an instance twice, nor differ from its stated count."""
     lists: dict[str, list[str]] = {}
     for name in dict.fromkeys((*_RESOLVED, *_ATTEMPTED, *_BROKEN)):
         found = content.get(name)
@@ -140,16 +135,11 @@ def _lists(content: Mapping[str, Any], path: str) -> dict[str, list[str]]:
             f"{shown_path(path)}: no list of the instances that were resolved; expected results of SWE-bench with "
             f"{' or '.join(_RESOLVED)}"
         )
-    resolved = _resolved(lists)
     for name in ("unresolved_ids", *_BROKEN):
-        both = sorted(resolved.intersection(lists.get(name, ())))
+        resolved = (instance for each in _RESOLVED for instance in lists.get(each, ()))
+        both = sorted(set(lists.get(name, ())).intersection(resolved))
         if both:
             raise FormatError(f"{shown_path(path)}: {listed(both)} in {name} and among the resolved; correct one list")
-    return lists
-
-
-def _check_counts(content: Mapping[str, Any], lists: Mapping[str, list[str]], path: str) -> None:
-    """Compare the lists of a report with the counts that it states."""
     for name, instances in lists.items():
         stated = content.get(f"{name.removesuffix('_ids')}_instances")
         if name.endswith("_ids") and isinstance(stated, int) and stated != len(instances):
@@ -157,6 +147,7 @@ def _check_counts(content: Mapping[str, Any], lists: Mapping[str, list[str]], pa
                 f"{shown_path(path)}: {name} has {len(instances)} instances, but the report counts {stated}; the file "
                 "was changed or cut: write the report again"
             )
+    return lists
 
 
 def _compared(summary: Path, resolved: int, attempted: int, path: str) -> tuple[str, ...]:
@@ -173,45 +164,33 @@ def _compared(summary: Path, resolved: int, attempted: int, path: str) -> tuple[
     return (f"{shown_path(path)}: {attempted} instances attempted, and {summary.name} counts {counts[1]} in all.",)
 
 
-def _resolved(lists: Mapping[str, list[str]]) -> set[str]:
-    return {instance for name in _RESOLVED for instance in lists.get(name, ())}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Attempted:
-    instances: frozenset[str]
-    """All instances that the system was asked to resolve."""
-    beside: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-def _attempted(lists: Mapping[str, list[str]], system: Path | None, path: str) -> _Attempted:
+def _attempted(
+    lists: Mapping[str, list[str]], resolved: set[str], system: Path | None, path: str
+) -> tuple[frozenset[str], tuple[str, ...], tuple[str, ...]]:
+    """All instances that the system was asked to resolve, the files that say so, and notes."""
     named = frozenset(instance for instances in lists.values() for instance in instances)
     if any(whole <= lists.keys() for whole in _WHOLE):
-        return _Attempted(instances=named)
+        return named, (), ()
     # What was generated and tested shows in two lists; where one of them is not there, only the logs show it.
     stated = {"no_generation", "no_logs"} <= lists.keys()
-    for name in _PREDICTIONS if stated else ():
-        file = None if system is None else system / name
-        if file is not None and file.is_file():
+    folders = () if system is None else (system,)
+    for file in (system / name for system in folders for name in (_PREDICTIONS if stated else ())):
+        if file.is_file():
             found = _predicted(str(file))
-            unknown = sorted(_resolved(lists) & (named - found))
+            unknown = sorted(resolved & (named - found))
             if unknown:
                 raise FormatError(
-                    f"{shown_path(path)}: {listed(unknown)} resolved without a prediction in {name}; use files of one "
-                    "run"
+                    f"{shown_path(path)}: {listed(unknown)} resolved without a prediction in {file.name}; use files "
+                    "of one run"
                 )
-            return _Attempted(instances=named | found, beside=(str(file),))
-    for name in _FOLDERS if stated else ("logs",):
-        folder = None if system is None else system / name
-        if folder is not None and folder.is_dir():
-            found = _instances_in(folder)
-            if _resolved(lists) <= found:
-                count = len(named | found)
-                note = f"{shown_path(path)}: the {count} instances that were attempted are those in the folder {name}."
-                return _Attempted(instances=named | found, notes=(note,))
+            return named | found, (str(file),), ()
+    for folder in (system / name for system in folders for name in (_FOLDERS if stated else ("logs",))):
+        if folder.is_dir() and resolved <= (found := _instances_in(folder)):
+            known = named | found
+            what = f"the {len(known)} instances that were attempted are those in the folder {folder.name}."
+            return known, (), (f"{shown_path(path)}: {what}",)
     raise FormatError(
-        f"{shown_path(path)}: lists the {len(_resolved(lists))} instances that were resolved, but not all that were "
+        f"{shown_path(path)}: lists the {len(resolved)} instances that were resolved, but not all that were "
         "attempted, and an instance that is not listed may have failed or never been tried; put all_preds.jsonl of the "
         "system, with an instance_id per line, into its folder, or its folder logs or trajs"
     )
@@ -234,8 +213,9 @@ def _instances_in(folder: Path) -> frozenset[str]:
     return frozenset(match[0] for match in map(_INSTANCE.match, names) if match)
 
 
-def _samples(run: LogRun, lists: Mapping[str, list[str]], attempted: frozenset[str]) -> Iterator[LogSample]:
-    resolved = _resolved(lists)
+def _samples(
+    run: LogRun, lists: Mapping[str, list[str]], resolved: set[str], attempted: frozenset[str]
+) -> Iterator[LogSample]:
     broken = {instance: why for name, why in _BROKEN.items() for instance in lists.get(name, ())}
     if "unresolved_ids" in lists:
         unlisted = attempted - resolved - broken.keys() - set(lists["unresolved_ids"])
@@ -256,7 +236,7 @@ def _samples(run: LogRun, lists: Mapping[str, list[str]], attempted: frozenset[s
         )
 
 
-def _of_details(path: str, run: LogRun, content: Mapping[str, Any]) -> Iterator[LogSample]:
+def _of_details(path: str, run: LogRun, content: Row) -> Iterator[LogSample]:
     for place, (instance, details) in enumerate(sorted(content.items()), start=1):
         resolved = mapping(details).get("resolved")
         if not isinstance(resolved, bool):
@@ -267,7 +247,7 @@ def _of_details(path: str, run: LogRun, content: Mapping[str, Any]) -> Iterator[
 
 
 def _fields(instance: str) -> dict[str, Any]:
-    return {"instance": {"repository": _REPOSITORY.sub("", instance)}}
+    return {"instance": {"repository": re.sub(r"-\d+$", "", instance)}}
 
 
 SWE_BENCH = ToolReader(

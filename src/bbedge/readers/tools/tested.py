@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -16,13 +15,17 @@ from bbedge.readers.logs import (
     LogRecord,
     LogRun,
     LogSample,
+    RecordLog,
     Records,
+    Row,
+    SeenLog,
     ToolReader,
     Value,
     array,
     at,
     compared_mean,
     digest,
+    first_value,
     mapping,
     number,
     settings,
@@ -46,63 +49,22 @@ def _is_link(glimpse: Glimpse) -> bool:
     return glimpse.has("testRunLink") and not glimpse.has("testRunData")
 
 
-def _open_deepeval(path: str) -> Log:
-    """Open a test run; it is read once, because what describes it follows the test cases."""
-    cases = Records(path=path, expected="a test case of DeepEval", under=_CASES, inside="testRunData", keep=_OF_RUN)
-    seen = _SeenCases()
-    for record in cases:
-        seen.add(record.row, _case_metrics(record))
-    if not seen.cases:
-        raise cases.lack("test cases in the file")
-    seen.compare(cases.head.get("metricsScores"), path)
-    run = _case_run(cases.head, seen)
-
-    def samples() -> Iterator[LogSample]:
-        for record in cases:
-            metadata = mapping(record.row.get("metadata")) or mapping(record.row.get("additionalMetadata"))
-            yield LogSample(
-                run=run,
-                item=_case_item(record),
-                # A metric with an error has no score, and the others of the test case have theirs.
-                scores={name: _case_score(metric) for name, metric in _case_metrics(record).items()},
-                place=record.place,
-                fields={"metadata": metadata},
-            )
-
-    return Log(runs=(run,), samples=samples)
+def _case_metrics(record: LogRecord) -> dict[str, Row]:
+    found: dict[str, Row] = {}
+    for metric in array(first_value(record.row, *_METRICS)):
+        name = text(at(metric, "name")) or text(at(metric, "metric"))
+        if name is None:
+            raise FormatError(f"{record.at}: a metric without a name; expected {record.source.expected}")
+        if name in found:
+            raise FormatError(f"{record.at}: two metrics are named {quoted(name)}; expected one of each per test case")
+        found[name] = metric
+    return found
 
 
-DEEPEVAL = ToolReader(
-    name="deepeval",
-    title="DeepEval",
-    # By the list of test cases, with what their metrics are called.
-    has_samples=lambda glimpse: (
-        (glimpse.has("testCases") or (glimpse.has("testRunData") and b'"testCases"' in glimpse.head))
-        and any(f'"{key}"'.encode() in glimpse.head for key in _METRICS)
-        and not _is_link(glimpse)
-    ),
-    stands_beside=_is_link,
-    open=_open_deepeval,
-)
-"""Reads test runs of DeepEval: ``.deepeval/.latest_test_run.json``, or files of ``DEEPEVAL_RESULTS_FOLDER``.
-
-The file names its model only if the run logged it as the hyperparameter ``model``. Whether more is better for a metric
-follows from its threshold: versions before 4 call a low bias a success.
-"""
-
-
-def _case_run(header: Mapping[str, Any], seen: _SeenCases) -> LogRun:
-    # Before version 1 they were called configurations.
-    used = mapping(header.get("hyperparameters")) or mapping(header.get("configurations"))
-    lower = seen.lower_is_better()
-    return LogRun(
-        model=text(used.get("model")) or None,
-        identity=digest(header["runDuration"], sorted(seen.cases)) if header.get("runDuration") else "",
-        protocol=settings({"metrics for which less is better": ", ".join(sorted(lower)) or None}),
-        sampling=settings({str(name): value for name, value in used.items() if name != "model"}),
-        lower_is_better=lower,
-        fields={"hyperparameters": used},
-    )
+def _case_score(metric: Row) -> Value:
+    """The score of a metric; one with an error has none, and the others of the test case have theirs."""
+    failed = metric.get("error") is not None or metric.get("skipped") is True
+    return None if failed else number(metric.get("score"))
 
 
 def _case_item(record: LogRecord) -> str:
@@ -117,71 +79,88 @@ def _case_item(record: LogRecord) -> str:
     return digest([case.get(key) for key in asked])
 
 
-def _case_metrics(record: LogRecord) -> dict[str, Mapping[str, Any]]:
-    found: dict[str, Mapping[str, Any]] = {}
-    for metric in array(next((record.row[key] for key in _METRICS if record.row.get(key) is not None), None)):
-        name = text(mapping(metric).get("name")) or text(mapping(metric).get("metric"))
-        if name is None:
-            raise FormatError(f"{record.at}: a metric without a name; expected {record.source.expected}")
-        if name in found:
-            raise FormatError(f"{record.at}: two metrics are named {quoted(name)}; expected one of each per test case")
-        found[name] = metric
-    return found
-
-
-def _case_score(metric: Mapping[str, Any]) -> Value:
-    failed = metric.get("error") is not None or metric.get("skipped") is True
-    return None if failed else number(metric.get("score"))
-
-
-@dataclass(slots=True)
-class _SeenCases:
-    """What the test cases of a run say together."""
-
-    cases: list[str] = field(default_factory=list)
-    _scores: dict[str, list[float]] = field(default_factory=dict)
-    _directions: dict[str, set[bool]] = field(default_factory=dict)
-    _traced: bool = False
-
-    def add(self, case: Mapping[str, Any], metrics: Mapping[str, Mapping[str, Any]]) -> None:
-        """Remember one test case."""
+def _case_run(seen: SeenLog) -> LogRun:
+    """The run; what describes it follows the test cases, which show for which metrics less is better."""
+    cases: list[str] = []
+    counted: dict[str, list[float]] = {}
+    directions: dict[str, set[bool]] = {}
+    traced = False
+    for record in seen.records:
+        case, metrics = record.row, _case_metrics(record)
         scores = {name: metric.get("score") for name, metric in metrics.items()}
-        self.cases.append(digest(case.get("input"), case.get("actualOutput"), case.get("runDuration"), scores))
-        self._traced |= case.get("trace") is not None
+        cases.append(digest(case.get("input"), case.get("actualOutput"), case.get("runDuration"), scores))
+        traced = traced or case.get("trace") is not None
         for name, metric in metrics.items():
             score, threshold, success = _case_score(metric), number(metric.get("threshold")), metric.get("success")
-            directions = self._directions.setdefault(name, set())
-            stated = number(metric.get("score"))
+            stated, upwards = number(metric.get("score")), directions.setdefault(name, set())
             # As DeepEval counts them: without a threshold there is no success, and expectations are no metrics.
             if stated is not None and success is not None and metric.get("expectationsData") is None:
-                self._scores.setdefault(name, []).append(float(stated))
+                counted.setdefault(name, []).append(float(stated))
             if score is not None and threshold is not None and isinstance(success, bool) and score != threshold:
-                directions.add((score > threshold) == success)
+                upwards.add((score > threshold) == success)
+    if not cases:
+        raise seen.records.lack("test cases in the file")
+    header = seen.records.head
+    # The summary of traces also has scores of their parts.
+    for entry in () if traced else array(header.get("metricsScores")):
+        _check_summary(entry, counted, seen.records.place)
+    # Before version 1 they were called configurations.
+    used = mapping(header.get("hyperparameters")) or mapping(header.get("configurations"))
+    lower = frozenset(
+        name for name, upwards in directions.items() if upwards == {False} or (name in _DOUBTFUL and upwards != {True})
+    )
+    return LogRun(
+        model=text(used.get("model")) or None,
+        identity=digest(header["runDuration"], sorted(cases)) if header.get("runDuration") else "",
+        protocol=settings({"metrics for which less is better": ", ".join(sorted(lower)) or None}),
+        sampling=settings({str(name): value for name, value in used.items() if name != "model"}),
+        lower_is_better=lower,
+        fields={"hyperparameters": used},
+    )
 
-    def lower_is_better(self) -> frozenset[str]:
-        """The metrics for which a score below the threshold is a success, or for which nothing shows that it is not."""
-        return frozenset(
-            name
-            for name, upwards in self._directions.items()
-            if upwards == {False} or (name in _DOUBTFUL and upwards != {True})
+
+def _check_summary(entry: object, counted: Mapping[str, list[float]], place: str) -> None:
+    """Refuse test cases that are not those of the summary."""
+    name, scores = text(at(entry, "metric")), at(entry, "scores")
+    if name is None or not isinstance(scores, list):
+        return
+    theirs = sorted(float(score) for score in map(number, scores) if score is not None)
+    ours = sorted(counted.get(name, ()))
+    if len(ours) != len(theirs) or any(abs(a - b) > _CLOSE for a, b in zip(ours, theirs, strict=True)):
+        raise FormatError(
+            f"{place}: the test cases have {len(ours)} scores of {quoted(name)} with the sum "
+            f"{sum(ours):.6g}, but the summary in the same file has {len(theirs)} with the sum "
+            f"{sum(theirs):.6g}; the file was changed or cut: repeat the run"
         )
 
-    def compare(self, stated: object, path: str) -> None:
-        """Refuse test cases that are not those of the summary. That of traces also has scores of their parts."""
-        if not isinstance(stated, list) or self._traced:
-            return
-        for entry in stated:
-            name, scores = text(mapping(entry).get("metric")), mapping(entry).get("scores")
-            if name is None or not isinstance(scores, list):
-                continue
-            theirs = sorted(float(score) for score in map(number, scores) if score is not None)
-            ours = sorted(self._scores.get(name, ()))
-            if len(ours) != len(theirs) or any(abs(a - b) > _CLOSE for a, b in zip(ours, theirs, strict=True)):
-                raise FormatError(
-                    f"{shown_path(path)}: the test cases have {len(ours)} scores of {quoted(name)} with the sum "
-                    f"{sum(ours):.6g}, but the summary in the same file has {len(theirs)} with the sum "
-                    f"{sum(theirs):.6g}; the file was changed or cut: repeat the run"
-                )
+
+DEEPEVAL = ToolReader(
+    name="deepeval",
+    title="DeepEval",
+    # By the list of test cases, with what their metrics are called.
+    has_samples=lambda glimpse: (
+        (glimpse.has("testCases") or (glimpse.has("testRunData") and b'"testCases"' in glimpse.head))
+        and any(f'"{key}"'.encode() in glimpse.head for key in _METRICS)
+        and not _is_link(glimpse)
+    ),
+    stands_beside=_is_link,
+    open=RecordLog(
+        records=lambda path: Records(
+            path=path, expected="a test case of DeepEval", under=_CASES, inside="testRunData", keep=_OF_RUN
+        ),
+        runs=_case_run,
+        item=lambda record, _: _case_item(record),
+        scores=lambda record: {name: _case_score(metric) for name, metric in _case_metrics(record).items()},
+        fields=lambda record: {
+            "metadata": mapping(record.row.get("metadata")) or mapping(record.row.get("additionalMetadata"))
+        },
+    ).open,
+)
+"""Reads test runs of DeepEval: ``.deepeval/.latest_test_run.json``, or files of ``DEEPEVAL_RESULTS_FOLDER``.
+
+The file names its model only if the run logged it as the hyperparameter ``model``. Whether more is better for a metric
+follows from its threshold: versions before 4 call a low bias a success.
+"""
 
 
 # EvalPlus names its files after the model, the backend and the temperature.
@@ -219,10 +198,18 @@ def _open_evalplus(path: str) -> Log:
         f"{shown_path(path)}: {most:,} solutions of a task are {most:,} replicates, which is right only if they "
         "were drawn independently of each other.",
     )
-    compared = _compared_solutions(path, run, mapping(head.get("pass_at_k")))
-    return Log(
-        runs=(run,), samples=lambda: _solution_samples(path, run), notes=(*(drawn if most > 1 else ()), *compared)
-    )
+    # The mean over all solutions, if every task has as many.
+    stated: dict[str, object] = {
+        name: at(head, "pass_at_k", name, "pass@1")
+        for name in ("base", "plus")
+        if name in mapping(head.get("pass_at_k"))
+    }
+    notes = [
+        note
+        for metric, tally in tallied(_solution_samples(path, run), *stated).items()
+        for note in compared_mean(tally.mean, stated[metric], place=shown_path(path), what=f"of {metric}")
+    ]
+    return Log(runs=(run,), samples=lambda: _solution_samples(path, run), notes=(*(drawn if most > 1 else ()), *notes))
 
 
 EVALPLUS = ToolReader(
@@ -257,7 +244,7 @@ def _solved_tasks(path: str, head: dict[str, Any]) -> Iterator[tuple[str, list[A
                     yield task, list(stream.elements() if listed else _old_solutions(mapping(stream.value())))
 
 
-def _old_solutions(found: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _old_solutions(found: Row) -> Iterator[dict[str, Any]]:
     """The solutions of a task in the older form, as an object each, like the others."""
     base, plus = found.get("base"), array(found.get("plus"))
     for index, status in enumerate(base if isinstance(base, list) else [None]):
@@ -272,42 +259,22 @@ def _plain_status(status: object) -> object:
     return status[0] if isinstance(status, list) and status else status
 
 
-def _compared_solutions(path: str, run: LogRun, stated: Mapping[str, Any]) -> Iterator[str]:
-    """Compare with pass@1, which is the mean over all solutions if every task has as many."""
-    for metric, tally in tallied(
-        _solution_samples(path, run), *(name for name in ("base", "plus") if name in stated)
-    ).items():
-        mean = mapping(stated[metric]).get("pass@1")
-        yield from compared_mean(tally.mean, mean, place=shown_path(path), what=f"of {metric}")
-
-
 def _solution_samples(path: str, run: LogRun) -> Iterator[LogSample]:
-    place = 0
-    for task, solutions in _solved_tasks(path, {}):
-        for index, solution in enumerate(solutions, start=1):
-            place += 1
-            where = f"{shown_path(path)}: sample {place}"
-            yield LogSample(
-                run=run,
-                item=_solution_item(task, run.task, where),
-                scores=_solution_scores(mapping(solution), where),
-                place=place,
-                repeat=str(index),
+    of_tasks = ((task, repeat, each) for task, every in _solved_tasks(path, {}) for repeat, each in enumerate(every, 1))
+    for place, (task, repeat, solution) in enumerate(of_tasks, start=1):
+        where = f"{shown_path(path)}: sample {place}"
+        if not task.strip():
+            raise FormatError(f"{where}: a task without a name; expected results of EvalPlus")
+        if task.rpartition("/")[0] != run.task:
+            raise FormatError(
+                f"{where}: task {quoted(task)} is not of {quoted(run.task)}, as the first one is; expected one "
+                "benchmark per file"
             )
+        scores = _solution_scores(mapping(solution), where)
+        yield LogSample(run=run, item=task, scores=scores, place=place, repeat=str(repeat))
 
 
-def _solution_item(task: str, benchmark: str, where: str) -> str:
-    if not task.strip():
-        raise FormatError(f"{where}: a task without a name; expected results of EvalPlus")
-    if task.rpartition("/")[0] != benchmark:
-        raise FormatError(
-            f"{where}: task {quoted(task)} is not of {quoted(benchmark)}, as the first one is; expected one benchmark "
-            "per file"
-        )
-    return task
-
-
-def _solution_scores(solution: Mapping[str, Any], where: str) -> dict[str, Value]:
+def _solution_scores(solution: Row, where: str) -> dict[str, Value]:
     base = _passed(solution.get("base_status"), where)
     if base is None:
         raise FormatError(f"{where}: no base_status; expected a solution of EvalPlus")

@@ -220,7 +220,7 @@ def _is_metadata(glimpse: Glimpse) -> bool:
     return glimpse.has("model", "rollouts_per_example") and _environment(glimpse.first) != ""
 
 
-def _environment(said: Mapping[str, Any]) -> str:
+def _environment(said: Row) -> str:
     return text(said.get("env_id")) or text(said.get("env")) or ""
 
 
