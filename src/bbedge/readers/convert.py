@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from math import prod
 from pathlib import Path
 from typing import Literal
@@ -22,7 +22,7 @@ from bbedge._version import __version__
 from bbedge.errors import Argument, DomainError
 from bbedge.files import replacing
 from bbedge.readers.assemble.duplicates import check_unique
-from bbedge.readers.assemble.grid import Grid, Order, natural_key
+from bbedge.readers.assemble.grid import Grid, natural_key
 from bbedge.readers.assemble.joining import Rows, join_rows
 from bbedge.readers.assemble.shaping import describe, original_items
 from bbedge.readers.choices import Choices
@@ -100,11 +100,10 @@ def convert(
             progress=progress,
         )
         # Models in natural order, as people number them.
-        models = Order.of(rows.coder.names("model"), key=natural_key)
-        grid = replace(Grid.of(rows.coder, rows.replicates), models=models)
+        grid = Grid.from_coder(rows.coder, rows.replicates, model_key=natural_key)
         check_unique(rows.coder, grid)
-        rows.described.check_listed(rows.coder, grid.items.names)
-        described = _described(rows, grid.items.names, blocks)
+        rows.described.check_listed(rows.coder, grid.names[2])
+        described = _described(rows, grid.names[2], blocks)
     origin: dict[str, object] = {
         "bbedge": __version__,
         "sources": [
@@ -121,8 +120,8 @@ def convert(
     return Converted(
         rows=sum(chunk.height for chunk in rows.coder.chunks),
         missing=sum(int(np.count_nonzero(np.isnan(chunk.scores()))) for chunk in rows.coder.chunks),
-        models=len(grid.models.names),
-        items=len(grid.items.names),
+        models=len(grid.names[1]),
+        items=len(grid.names[2]),
         replicates=len(rows.replicates),
         notes=rows.notes,
     )

@@ -10,7 +10,7 @@ from typing import NoReturn
 import numpy as np
 
 from bbedge.errors import Argument, Part
-from bbedge.readers.assemble.coding import Chunk, Coder
+from bbedge.readers.assemble.coding import Coder, RowChunk
 from bbedge.readers.assemble.grid import Grid, grouped
 from bbedge.readers.assemble.pairing import model_of_files, path_pattern
 from bbedge.readers.choices import Choice, OpenChoiceError
@@ -87,15 +87,15 @@ def _refuse(coder: Coder, grid: Grid, count: int, second: int, cell: int) -> NoR
     chunk, place = coder.located(second)
     earlier, before = coder.located(first)
     said = (
-        f"{place}: a second score for model {quoted(grid.models.names[model])}, item "
-        f"{quoted(grid.items.names[item])}, replicate {quoted(grid.replicates.names[replicate])}, first given at "
+        f"{place}: a second score for model {quoted(grid.names[1][model])}, item "
+        f"{quoted(grid.names[2][item])}, replicate {quoted(grid.names[0][replicate])}, first given at "
         f"{before} ({count} such rows in all); "
     )
     raise RepeatedScoreError.proposing(*_remedy(coder, grid, (earlier, chunk), said))
 
 
 def _remedy(
-    coder: Coder, grid: Grid, chunks: tuple[Chunk, Chunk], said: str
+    coder: Coder, grid: Grid, chunks: tuple[RowChunk, RowChunk], said: str
 ) -> tuple[Sequence[Argument], *tuple[Part, ...]]:
     """What may have been meant: the proposal, and the parts of the message."""
     tables = chunks[0].table, chunks[1].table

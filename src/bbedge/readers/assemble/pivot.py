@@ -85,11 +85,11 @@ class Case:
 
 def build_panels(coder: Coder, *, replicates: Sequence[str], case: Case, least_models: int = 2) -> Panels:
     """Fill the panels; ``replicates`` are the labels in order, or one label for tables without a replicate column."""
-    grid = Grid.of(coder, replicates)
+    grid = Grid.from_coder(coder, replicates)
     shape = grid.shape
     if shape[1] < least_models:
         raise DataError(
-            f"{coder.chunks[0].table.name}: only one model, {quoted(grid.models.names[0])}; a leaderboard compares two "
+            f"{coder.chunks[0].table.name}: only one model, {quoted(grid.names[1][0])}; a leaderboard compares two "
             "or more: add the scores of the others"
         )
     if prod(shape) >= 2**62:

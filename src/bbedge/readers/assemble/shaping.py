@@ -333,4 +333,4 @@ def check_one_metric(coder: Coder) -> None:
     conflict = coder.columns[key].conflict
     if conflict is None:
         return
-    raise several_metrics(conflict.table.location_of_row(conflict.row), coder.names(key))
+    raise several_metrics(conflict.place, coder.names(key))
