@@ -41,7 +41,7 @@ _ROWS_PER_PROGRESS = 5_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rows:
+class CodedRows:
     """All rows of all sources, coded."""
 
     coder: Coder
@@ -58,7 +58,7 @@ class Rows:
     """What was noticed in logs."""
     runs: Mapping[str, tuple[str, ...]]
     """For every label the identities that logs give to the runs of that replicate."""
-    gaps: str
+    missing_hint: str
     """What the logs say about scores that are missing."""
     sources: Sources
     """The files."""
@@ -77,7 +77,7 @@ def join_rows(
     choices: Choices,
     described: Described | None = None,
     progress: Callable[[str], None] | None = None,
-) -> Rows:
+) -> CodedRows:
     """Read everything. Without a score range, scores are neither checked against one nor mapped."""
     chosen = chosen_columns(columns, blocks)
     passes, watch, wanted = PassBook(), Watch(), described or Described()
@@ -128,7 +128,7 @@ def join_rows(
             not logs and all(is_seed(its_roles["replicate"]) for its_roles in roles)
         )
         replicates = ordered_replicates(coder.names("replicate"), are_seeds=are_seeds, tables=names)
-    return Rows(
+    return CodedRows(
         coder=coder,
         replicates=tuple(replicates),
         # Runs of logs that were merely counted are not the replicates of these numbers anywhere else.
@@ -146,7 +146,7 @@ def join_rows(
             *sources.notes(),
         ),
         runs=passes.identities() if logs else {},
-        gaps=watch.gaps() if logs else "",
+        missing_hint=watch.gaps() if logs else "",
         sources=sources,
         described=wanted,
         score_range=score_range if scales is None else scales.score_range,

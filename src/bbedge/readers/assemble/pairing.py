@@ -16,7 +16,7 @@ import numpy as np
 
 from bbedge.errors import Argument, Blank, FormatError
 from bbedge.readers.assemble.coding import Coder
-from bbedge.readers.assemble.missing_scores import Gaps, Outline
+from bbedge.readers.assemble.missing_scores import MissingCells
 from bbedge.readers.choices import Choice, OpenChoiceError, Origin, SeveralChoices, without_ending
 from bbedge.readers.tables.roles import ColumnError
 from bbedge.records.notes import Note
@@ -38,16 +38,16 @@ class UnpairedRunsError(OpenChoiceError):
     """No replicate has runs of two models."""
 
 
-def check_paired(coder: Coder, gaps: Gaps, sources: str) -> None:
+def check_paired(coder: Coder, gaps: MissingCells) -> None:
     """Raise if no replicate has runs of two models."""
-    outline = Outline.of(gaps)
+    outline = gaps.outline
     replicates, models, _ = gaps.shape
     if outline is None or min(replicates, models) < 2 or (outline.made.sum(axis=1) > 1).any():
         return
     found = int(outline.made.any(axis=1).argmax())
     label, model = gaps.names[0][found], gaps.names[1][int(outline.made[found].argmax())]
     said = (
-        f"{sources}: no replicate has runs of two models, so that there is nothing to compare: replicate "
+        f"{gaps.sources}: no replicate has runs of two models, so that there is nothing to compare: replicate "
         f"{quoted(label)}, for example, has runs of {quoted(model)} only. A replicate is one run of every model"
     )
     of_files = model_of_files(coder) or {}
