@@ -16,7 +16,7 @@ from bbedge.readers.assemble.pairing import model_of_files, path_pattern
 from bbedge.readers.choices import Choice, OpenChoiceError
 from bbedge.readers.tables import Table
 from bbedge.readers.tables.columns import ROLES, Role
-from bbedge.readers.tables.wrappers import ShapedTable
+from bbedge.readers.tables.shaped import ShapedTable
 from bbedge.text import listed, quoted, shown, shown_path
 
 _NUMBER = "remove one, or give repeated runs different numbers in a column named replicate"

@@ -29,7 +29,7 @@ from bbedge.readers.sources import Sources, find_sources, fingerprint
 from bbedge.readers.tables.columns import is_seed
 from bbedge.readers.tables.frames import Frame
 from bbedge.readers.tables.roles import METRIC, ORIGINAL, ColumnError, chosen_columns
-from bbedge.readers.tables.wrappers import ShapedTable
+from bbedge.readers.tables.shaped import ShapedTable
 from bbedge.records.notes import Note
 from bbedge.text import quoted, shown_path
 

@@ -18,8 +18,7 @@ from bbedge.readers.sources import Source, open_table
 from bbedge.readers.tables import PlainTable, Table
 from bbedge.readers.tables.columns import Role
 from bbedge.readers.tables.roles import METRIC, ORIGINAL, ColumnError, column_key, find_roles, with_columns
-from bbedge.readers.tables.wide import as_wide
-from bbedge.readers.tables.wrappers import ShapedTable, several_metrics, with_chosen
+from bbedge.readers.tables.shaped import ShapedTable, as_wide, several_metrics, with_chosen
 from bbedge.records.notes import Note
 from bbedge.text import counted, listed, quoted, shown, shown_path
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from bbedge.readers.tables.columns import Role
-    from bbedge.readers.tables.wide import WideShape
+    from bbedge.readers.tables.shaped import WideShape
 
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
