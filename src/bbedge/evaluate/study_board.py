@@ -223,7 +223,7 @@ def frozen_design(study: EvaluationSpec, benchmark: Benchmark) -> BoardDesign:
     design, looks = study.design, asks_for_looks(study, benchmark)
     if looks and can_stop_inside(benchmark):
         return structs.replace(design, checkpoints=design.checkpoints or CheckpointRule())
-    if not looks or design.checkpoints is None:
+    if not looks or not design.checkpoints:
         return design
     raise DesignError(
         f"{shown_path(study.path)}: checkpoints: the engine {study.file.engine} runs the whole benchmark in one call "

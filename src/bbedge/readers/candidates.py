@@ -17,8 +17,7 @@ from bbedge.readers.limits import LimitError
 from bbedge.readers.tables import PlainTable, Table
 from bbedge.readers.tables.columns import ALIASES, FIRST_ALIASES, OPTIONAL, ROLES, Role, as_number
 from bbedge.readers.tables.roles import ColumnError
-from bbedge.readers.tables.wide import as_wide
-from bbedge.readers.tables.wrappers import rows_of, with_chosen
+from bbedge.readers.tables.shaped import as_wide, rows_of, with_chosen
 
 # Names that columns of other tables have as well, such as lists of tasks: alone they do not make a table of scores.
 _WEAK_ITEMS = frozenset({"id", "index", "test", "task", "prompt", "question"})

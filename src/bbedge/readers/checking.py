@@ -46,24 +46,28 @@ def check_reader(reader: Reader, samples: Sequence[str | Path], *, others: Itera
     _require(bool(samples), reader, "there is no sample to try it on")
     count = 0
     for path in map(str, samples):
-        _require(reader.recognises(Glimpse.of(path)) == "samples", reader, f"it does not recognise {path}")
-        others_too = (other for other in readers().values() if other.name != reader.name)
-        rivals = [other.name for other in others_too if other.recognises(Glimpse.of(path)) == "samples"]
+        _require(_claims(reader, path), reader, f"it does not recognise {path}")
+        claiming = [other.name for other in readers().values() if _claims(other, path)]
+        rivals = [name for name in claiming if name != reader.name]
         _require(not rivals, reader, f"{path} is also recognised by {', '.join(rivals)}")
-        whole = _read(reader, path)
-        again = _read(reader, path)
-        _require(
-            list(map(_plain, whole)) == list(map(_plain, again)),
-            reader,
-            f"{path} gives other samples when it is read again",
-        )
+        whole = list(map(_plain, _read(reader, path)))
+        again = list(map(_plain, _read(reader, path)))
+        _require(whole == again, reader, f"{path} gives other samples when it is read again")
         count += len(whole)
         _check_cuts(reader, path, len(whole))
     for path in map(str, others):
-        claimed = reader.recognises(Glimpse.of(path)) == "samples"
-        _require(not claimed, reader, f"it claims {path}, which is not its log")
-    _check_strange(reader)
+        _require(not _claims(reader, path), reader, f"it claims {path}, which is not its log")
+    # No content may make recognition raise.
+    with tempfile.TemporaryDirectory() as folder:
+        strange = Path(folder) / "strange.json"
+        for content in _STRANGE:
+            strange.write_bytes(content)
+            _require(not _claims(reader, str(strange)), reader, f"it takes {content[:12]!r} for a log")
     return count
+
+
+def _claims(reader: Reader, path: str) -> bool:
+    return reader.recognises(Glimpse.of(path)) == "samples"
 
 
 def _read(reader: Reader, path: str) -> list[LogSample]:
@@ -91,18 +95,16 @@ def _conditions(sample: LogSample) -> Iterator[tuple[bool, str]]:
         fits = isinstance(name, str) and (value is None or isinstance(value, bool | float))
         yield fits, f"metric {name!r} is {value!r}; expected a float, a truth value or None"
         yield value == value, f"metric {name!r} is NaN; a score that is not there is None"
-    kinds = ", ".join(ERROR_KINDS)
     known = sample.failure is None or sample.failure in ERROR_KINDS
-    yield known, f"its failure is {sample.failure!r}; expected one of {kinds}"
+    yield known, f"its failure is {sample.failure!r}; expected one of {', '.join(ERROR_KINDS)}"
 
 
 def _check_cuts(reader: Reader, path: str, whole: int) -> None:
     """A log that was cut off is refused, or has fewer samples; it is never a crash."""
     content = Path(path).read_bytes()
-    beside = reader.open(path).beside
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / Path(path).name
-        for other in beside:
+        for other in reader.open(path).beside:
             shutil.copy(other, folder)
         for share in _CUTS:
             copy.write_bytes(content[: int(share * len(content))])
@@ -116,16 +118,6 @@ def _check_cuts(reader: Reader, path: str, whole: int) -> None:
                 )
             else:
                 _require(found <= whole, reader, f"cut off at {share:.0%}, {path} gives more samples than whole")
-
-
-def _check_strange(reader: Reader) -> None:
-    """No content may make recognition raise."""
-    with tempfile.TemporaryDirectory() as folder:
-        for number, content in enumerate(_STRANGE):
-            path = Path(folder) / f"strange{number}.json"
-            path.write_bytes(content)
-            claimed = reader.recognises(Glimpse.of(str(path))) == "samples"
-            _require(not claimed, reader, f"it takes {content[:12]!r} for a log")
 
 
 def _plain(sample: LogSample) -> tuple[object, ...]:

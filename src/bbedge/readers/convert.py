@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from math import prod
 from pathlib import Path
 from typing import Literal
@@ -22,8 +22,8 @@ from bbedge._version import __version__
 from bbedge.errors import Argument, DomainError
 from bbedge.files import replacing
 from bbedge.readers.assemble.duplicates import check_unique
-from bbedge.readers.assemble.grid import Grid, Order, natural_key
-from bbedge.readers.assemble.joining import Rows, join_rows
+from bbedge.readers.assemble.grid import Grid, natural_key
+from bbedge.readers.assemble.joining import CodedRows, join_rows
 from bbedge.readers.assemble.shaping import describe, original_items
 from bbedge.readers.choices import Choices
 from bbedge.readers.limits import Limits, limited
@@ -100,11 +100,10 @@ def convert(
             progress=progress,
         )
         # Models in natural order, as people number them.
-        models = Order.of(rows.coder.names("model"), key=natural_key)
-        grid = replace(Grid.of(rows.coder, rows.replicates), models=models)
+        grid = Grid.from_coder(rows.coder, rows.replicates, model_key=natural_key)
         check_unique(rows.coder, grid)
-        rows.described.check_listed(rows.coder, grid.items.names)
-        described = _described(rows, grid.items.names, blocks)
+        rows.described.check_listed(rows.coder, grid.names[2])
+        described = _described(rows, grid.names[2], blocks)
     origin: dict[str, object] = {
         "bbedge": __version__,
         "sources": [
@@ -121,14 +120,14 @@ def convert(
     return Converted(
         rows=sum(chunk.height for chunk in rows.coder.chunks),
         missing=sum(int(np.count_nonzero(np.isnan(chunk.scores()))) for chunk in rows.coder.chunks),
-        models=len(grid.models.names),
-        items=len(grid.items.names),
+        models=len(grid.names[1]),
+        items=len(grid.names[2]),
         replicates=len(rows.replicates),
         notes=rows.notes,
     )
 
 
-def _described(rows: Rows, items: Sequence[str], blocks: str | None) -> dict[str, tuple[str, ...]]:
+def _described(rows: CodedRows, items: Sequence[str], blocks: str | None) -> dict[str, tuple[str, ...]]:
     """The item columns to write; with the blocks of the list of items, which readers of the table must know."""
     columns = rows.described.columns(rows.coder, items)
     taken = next((name for name in columns if name in _OWN), None)
@@ -140,7 +139,7 @@ def _described(rows: Rows, items: Sequence[str], blocks: str | None) -> dict[str
     return columns if listed is None else {"block": listed, **columns}
 
 
-def _batches(rows: Rows, grid: Grid, described: Mapping[str, Sequence[str]]) -> Iterator[pl.DataFrame]:
+def _batches(rows: CodedRows, grid: Grid, described: Mapping[str, Sequence[str]]) -> Iterator[pl.DataFrame]:
     """The rows in the order of replicates, models and items, so that the same scores give the same table."""
     replicate_names, model_names, item_names = grid.names
     of_items = original_items(rows.coder, item_names)
@@ -157,7 +156,7 @@ def _batches(rows: Rows, grid: Grid, described: Mapping[str, Sequence[str]]) -> 
         yield pl.DataFrame({**columns, "replicate": replicates, "score": pl.Series(scores).fill_nan(None)})
 
 
-def _dense(rows: Rows, grid: Grid) -> Iterator[_Part]:
+def _dense(rows: CodedRows, grid: Grid) -> Iterator[_Part]:
     """The cells that have a row, laid out some replicates at a time."""
     panel = prod(grid.shape[1:])
     for group in grid.groups(cell_bytes=_CELL_BYTES):
@@ -175,7 +174,7 @@ def _dense(rows: Rows, grid: Grid) -> Iterator[_Part]:
                 yield cells + group.start * panel, scores[cells], None if blocks is None else blocks[cells]
 
 
-def _sparse(rows: Rows, grid: Grid) -> Iterator[_Part]:
+def _sparse(rows: CodedRows, grid: Grid) -> Iterator[_Part]:
     """The same where there are far more cells than rows."""
     chunks = rows.coder.chunks
     cells = grid.all_cells(rows.coder)
@@ -187,7 +186,9 @@ def _sparse(rows: Rows, grid: Grid) -> Iterator[_Part]:
         yield cells[part], scores[part], None if blocks is None else blocks[part]
 
 
-def _write(rows: Rows, grid: Grid, described: Mapping[str, Sequence[str]], out: Path, metadata: dict[str, str]) -> None:
+def _write(
+    rows: CodedRows, grid: Grid, described: Mapping[str, Sequence[str]], out: Path, metadata: dict[str, str]
+) -> None:
     named = ("model", "item", *(("block",) if rows.blocked else ()), *described, "replicate")
     schema = {**dict.fromkeys(named, pl.String()), "score": pl.Float64()}
     batches = (batch.select(list(schema)) for batch in _batches(rows, grid, described))

@@ -168,7 +168,18 @@ def read_model_info(path: str | os.PathLike[str], models: Collection[str]) -> Mo
 
 def _model_table(lines: Sequence[tuple[str, list[str]]], name: str) -> ModelTable:
     header = [title.strip() for title in lines[0][1]] if lines else []
-    at = _place_of_names(header, name)
+    plain = [title.lower() for title in header]
+    if plain.count("model") != 1:
+        found = listed(header, limit=20) or "nothing"
+        raise FormatError(f"{name}: expected one column named model; found {found}. Expected {_MODEL_COLUMNS}")
+    twice = next((title for title in plain if plain.count(title) > 1), None)
+    if twice is not None:
+        raise FormatError(f"{name}: two columns are named {quoted(twice)}; rename one")
+    if "" in plain:
+        raise FormatError(f"{name}: a column has no name; name it or remove it")
+    if len(header) > MOST_COLUMNS + 1:
+        raise FormatError(f"{name}: {len(header) - 1} columns besides model; keep at most {MOST_COLUMNS}")
+    at = plain.index("model")
     titles = tuple(title for position, title in enumerate(header) if position != at)
     rows: dict[str, tuple[str, ...]] = {}
     for place, row in lines[1:]:
@@ -184,18 +195,3 @@ def _model_table(lines: Sequence[tuple[str, list[str]]], name: str) -> ModelTabl
     if not rows:
         raise FormatError(f"{name}: the file lists no models; give one row per model")
     return ModelTable(columns=titles, rows=rows)
-
-
-def _place_of_names(header: list[str], name: str) -> int:
-    titles = [title.lower() for title in header]
-    if titles.count("model") != 1:
-        found = listed(header, limit=20) or "nothing"
-        raise FormatError(f"{name}: expected one column named model; found {found}. Expected {_MODEL_COLUMNS}")
-    twice = [title for title in dict.fromkeys(titles) if titles.count(title) > 1]
-    if twice:
-        raise FormatError(f"{name}: two columns are named {quoted(twice[0])}; rename one")
-    if "" in titles:
-        raise FormatError(f"{name}: a column has no name; name it or remove it")
-    if len(header) > MOST_COLUMNS + 1:
-        raise FormatError(f"{name}: {len(header) - 1} columns besides model; keep at most {MOST_COLUMNS}")
-    return titles.index("model")

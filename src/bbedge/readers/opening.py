@@ -101,8 +101,7 @@ def check_regular(path: str, *, expected: str = "a table with model, item and sc
                 f"{name}: {kind}, not a regular file; write its content to a file, or pipe a table into the command "
                 "and name it -"
             )
-        with Path(path).open("rb"):
-            pass
+        Path(path).open("rb").close()
     if found.st_size == 0:
         raise FormatError(f"{name}: the file is empty (0 bytes); expected {expected}")
 
@@ -158,11 +157,10 @@ def _unpacked_size(path: str, most: int, _changed: int) -> int:
 
 def pieces(path: str, name: str | None = None) -> Iterator[bytes]:
     """The bytes of a file, unpacked if it is gzipped, without the byte-order mark."""
-    name = name or shown_path(path)
     with opened(path, name) as file:
         piece = file.read(PIECE)
         if piece.startswith(_UTF16_BOMS):
-            raise FormatError(f"{name}: the text is UTF-16, expected UTF-8; save it as UTF-8")
+            raise FormatError(f"{name or shown_path(path)}: the text is UTF-16, expected UTF-8; save it as UTF-8")
         piece = piece.removeprefix(_UTF8_BOM)
         while piece:
             yield piece

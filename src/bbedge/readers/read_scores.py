@@ -19,7 +19,7 @@ from bbedge.text import quoted, shown
 
 if TYPE_CHECKING:
     from bbedge.core.scores import JudgedScores, Scores, SourceFile
-    from bbedge.readers.assemble.joining import Rows
+    from bbedge.readers.assemble.joining import CodedRows
     from bbedge.readers.sources import Source
 
 
@@ -71,7 +71,7 @@ def read_scores(
     it counts as, or what to drop, which must be decided without looking at the scores.
     """
     from bbedge.readers.assemble.joining import join_rows
-    from bbedge.readers.assemble.pivot import Case, build_panels, named_scores
+    from bbedge.readers.assemble.pivot import build_panels, named_scores
     from bbedge.readers.assemble.shaping import describe, original_items
 
     score_range = checked_range(score_range)
@@ -91,12 +91,7 @@ def read_scores(
         )
         if progress is not None:
             progress("arranging the scores")
-        panels = build_panels(
-            rows.coder,
-            replicates=rows.replicates,
-            case=Case(policy=policy, hint=rows.gaps, ordered=not rows.are_seeds),
-            least_models=least_models,
-        )
+        panels = build_panels(rows, policy=policy, least_models=least_models)
         names = panels.names[2]
         described.check_listed(rows.coder, names)
         listed_blocks = described.blocks(rows.coder, names) if blocks is None else None
@@ -114,7 +109,7 @@ def read_scores(
         return _identified(scores, rows, identify=identify, complete=provenance and only_files)
 
 
-def _identified(scores: Scores, rows: Rows, *, identify: bool, complete: bool) -> Scores:
+def _identified(scores: Scores, rows: CodedRows, *, identify: bool, complete: bool) -> Scores:
     """The scores with the files that they came from; with data frames among the sources, these are not all."""
     found = source_files(rows.sources.files)
     listing = [] if rows.described.path is None else [source_file(rows.described.path)]

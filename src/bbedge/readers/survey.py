@@ -21,8 +21,7 @@ from bbedge.readers.read_scores import read_scores
 from bbedge.readers.sources import Source, find_sources, open_table
 from bbedge.readers.tables.columns import Role
 from bbedge.readers.tables.roles import METRIC, chosen_columns, column_key, find_roles
-from bbedge.readers.tables.wide import as_wide
-from bbedge.readers.tables.wrappers import ShapedTable, with_chosen
+from bbedge.readers.tables.shaped import ShapedTable, as_wide, with_chosen
 from bbedge.text import shown
 
 if TYPE_CHECKING:

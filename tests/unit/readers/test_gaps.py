@@ -11,7 +11,7 @@ import pytest
 
 from bbedge.errors import DataError
 from bbedge.readers import read_scores
-from bbedge.readers.assemble.missing_scores import Gaps, size
+from bbedge.readers.assemble.missing_scores import MissingCells, size
 
 
 def table(models=3, items=5, replicates=2, without=()):
@@ -134,12 +134,12 @@ def test_counts_are_the_same_from_missing_and_from_present_cells(seed):
     shape = tuple(int(n) for n in rng.integers(2, 6, 3))
     hole = rng.random(shape) < rng.choice([0.02, 0.2, 0.8])
     names = tuple(tuple(f"{axis}{k}" for k in range(n)) for axis, n in zip("rmi", shape, strict=True))
-    missing = Gaps(names=names, cells=np.flatnonzero(hole), listing="missing")
-    present = Gaps(names=names, cells=np.flatnonzero(~hole), listing="present")
+    missing = MissingCells(names=names, cells=np.flatnonzero(hole), listing="missing")
+    present = MissingCells(names=names, cells=np.flatnonzero(~hole), listing="present")
     for gaps in (missing, present):
         assert gaps.missing == hole.sum()
         for axis, others in enumerate(((1, 2), (0, 2), (0, 1))):
-            assert gaps.counts()[axis].tolist() == hole.sum(axis=others).tolist()
+            assert gaps.counts[axis].tolist() == hole.sum(axis=others).tolist()
             kept = gaps.without_holes(axis)
             assert not hole[np.ix_(*kept)].any()
         assert [hole[cell] for cell in gaps.examples()] == [True] * min(3, int(hole.sum()))

@@ -15,8 +15,7 @@ from bbedge.readers.opening import _Unpacked, lines
 from bbedge.readers.tables import PlainTable
 from bbedge.readers.tables.frames import check_expansion
 from bbedge.readers.tables.roles import find_roles
-from bbedge.readers.tables.wide import as_wide
-from bbedge.readers.tables.wrappers import ShapedTable
+from bbedge.readers.tables.shaped import ShapedTable, as_wide
 from log_makers import inspect_log
 
 GOOD = "model,item,score\na,q1,1\na,q2,0\nb,q1,0\nb,q2,1\n"

@@ -155,3 +155,11 @@ def test_proposals_replace_a_choice_that_pairs_nothing(tmp_path):
     found = survey(paths, choices=Choices(replicate_from="file"))
     assert (found.remedy, found.missing) == (None, ())
     assert found.proposal == (RUNS,)
+
+
+def test_a_repeated_score_behind_a_piece_of_blank_lines_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "a.csv"
+    path.write_text("model,item,score,turn\n" + "\n" * 50 + "a,q1,1,1\na,q1,1,2\nb,q1,0,1\n")
+    monkeypatch.setattr("bbedge.readers.opening.PIECE", 20)
+    with pytest.raises(RepeatedScoreError, match=r"a\.csv:53: a second score"):
+        read_scores(path)

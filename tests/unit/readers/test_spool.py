@@ -243,8 +243,8 @@ def test_what_is_written_comes_back(tmp_path):
     arrays = [np.arange(5, dtype=np.uint16), np.array([0.1, np.nan]), np.empty(0), np.ones((2, 3), dtype=np.uint8)]
     pieces = [spool.write(array) for array in arrays]
     for array, piece in reversed(list(zip(arrays, pieces, strict=True))):
-        assert piece.load().dtype == array.dtype
-        assert np.array_equal(piece.load(), array, equal_nan=True)
+        assert piece().dtype == array.dtype
+        assert np.array_equal(piece(), array, equal_nan=True)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="an open file keeps its name elsewhere")

@@ -7,7 +7,7 @@ memory should hold, they go to a temporary file.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from bbedge.errors import Argument, Blank, DataError, FormatError, Part
 from bbedge.readers.assemble import grid
-from bbedge.readers.assemble.grid import Piece, Spool
+from bbedge.readers.assemble.grid import Spool, StoredArray
 from bbedge.readers.choices import OTHER_BLOCKS
 from bbedge.readers.limits import HOW_TO_RAISE, LimitError, limits_in_force, size_words
 from bbedge.readers.tables import Table
@@ -33,10 +33,8 @@ Codes = NDArray[np.unsignedinteger[Any]]
 class Conflict:
     """A row that gives an item another value than an earlier row did."""
 
-    table: Table
-    """The table with the row."""
-    row: int
-    """The row, from 0."""
+    place: str
+    """Where the row is, for a message."""
     item: int
     """The code of the item."""
     value: int
@@ -59,13 +57,10 @@ class ItemBook:
         """Learn from rows, which begin with row ``first_row`` of the table."""
         if self.conflict is not None:
             return
-        known = len(self._value_of)
-        most = int(items.max()) + 1
+        known, most = len(self._value_of), int(items.max()) + 1
         if most > known:
             # Room for twice as many, so that a column of ever new items does not copy the book at every turn.
-            grown = np.full(max(most, 2 * known), -1, dtype=np.int64)
-            grown[:known] = self._value_of
-            self._value_of = grown
+            self._value_of = np.append(self._value_of, np.full(max(most - known, known), -1, dtype=np.int64))
         before = self._value_of[items]
         new = before < 0
         if new.any():
@@ -75,26 +70,23 @@ class ItemBook:
         other = before != values
         if other.any():
             row = int(other.argmax())
-            self.conflict = Conflict(
-                table=table, row=first_row + row, item=int(items[row]), value=int(values[row]), before=int(before[row])
-            )
+            place = table.location_of_row(first_row + row)
+            self.conflict = Conflict(place=place, item=int(items[row]), value=int(values[row]), before=int(before[row]))
 
     def known(self, *, names: Sequence[str], labels: Sequence[str]) -> Mapping[str, str]:
         """The value of each item that has one; ``names`` and ``labels`` are the items and values by code."""
-        if self.conflict is not None:
-            raise self._refusal(self.conflict, names, labels)
-        return {name: labels[value] for name, value in zip(names, self._value_of.tolist(), strict=False) if value >= 0}
-
-    def _refusal(self, found: Conflict, names: Sequence[Any], labels: Sequence[Any]) -> DataError:
+        found = self.conflict
+        if found is None:
+            values = zip(names, self._value_of.tolist(), strict=False)
+            return {name: labels[value] for name, value in values if value >= 0}
         item, here, before = quoted(names[found.item]), quoted(labels[found.value]), quoted(labels[found.before])
-        place = found.table.location_of_row(found.row)
         if self.column is not None:
-            return FormatError(
-                f"{place}: item {item} has {here} as {quoted(self.column)} here and {before} before; an item has one "
-                "value in a column that describes the items: correct the column, or choose another"
+            raise FormatError(
+                f"{found.place}: item {item} has {here} as {quoted(self.column)} here and {before} before; an item has "
+                "one value in a column that describes the items: correct the column, or choose another"
             )
-        return DataError(
-            f"{place}: item {item} is in block {here} here and in block {before} before; an item belongs "
+        raise DataError(
+            f"{found.place}: item {item} is in block {here} here and in block {before} before; an item belongs "
             "to one block: correct the column, or pass ",
             *OTHER_BLOCKS,
         )
@@ -112,29 +104,21 @@ class Vocabulary:
         """All names; the position of a name is its code."""
         return self._names.to_list()
 
-    def __len__(self) -> int:
-        return len(self._names)
+    def encode(self, column: pl.Series, coded: pl.Series) -> tuple[Codes, pl.Series]:
+        """The codes of a column without nulls, and the names that are new and get new codes.
 
-    def has_blank(self, *, since: int) -> bool:
-        """Whether one of the names from code ``since`` on is empty or white space only."""
-        return bool((self._names[since:].str.strip_chars() == "").any())
-
-    def encode(self, column: pl.Series, coded: pl.Series | None = None) -> Codes:
-        """The codes of a column without nulls; names that are new get new codes.
-
-        ``coded`` is the column cast to :attr:`codes`, if that has been done, with nulls for new names.
+        ``coded`` is the column cast to :attr:`codes`, with nulls for new names.
         """
-        if coded is None:
-            coded = column.cast(self.codes, strict=False)
-        if coded.null_count():
-            self._names = self._names.append(column.filter(coded.is_null()).unique(maintain_order=True))
+        new = column.filter(coded.is_null()).unique(maintain_order=True)
+        if len(new):
+            self._names = self._names.append(new)
             self.codes = pl.Enum(self._names)
             coded = column.cast(self.codes)
-        return coded.to_physical().to_numpy()
+        return coded.to_physical().to_numpy(), new
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chunk:
+class RowChunk:
     """Some consecutive rows of one table."""
 
     table: Table
@@ -145,7 +129,7 @@ class Chunk:
     """The row of the table with which they begin."""
     height: int
     """How many they are."""
-    kept: Mapping[Role, NDArray[Any] | Piece]
+    kept: Mapping[Role, NDArray[Any] | StoredArray]
     """The codes of the names, in memory or on disk, and the scores; a role that the table does not have is absent."""
     replicates: NDArray[np.int64] | None
     """The codes of the replicates that come in these rows; None where the table has none."""
@@ -153,7 +137,7 @@ class Chunk:
     def codes(self, role: Role) -> Codes:
         """The codes of the names of a role."""
         kept = self.kept[role]
-        return kept.load() if isinstance(kept, Piece) else kept
+        return kept() if callable(kept) else kept
 
     def scores(self) -> NDArray[np.float64]:
         """Scores mapped to [0, 1]; NaN where there is none."""
@@ -168,7 +152,7 @@ class Coder:
     """The scale of the scores; None keeps scores as they are, and the block of every row."""
     vocabularies: dict[Role, Vocabulary] = field(default_factory=dict)
     """The names of each role."""
-    chunks: list[Chunk] = field(default_factory=list)
+    chunks: list[RowChunk] = field(default_factory=list)
     """The rows so far."""
     columns: dict[Role, ItemBook] = field(default_factory=dict)
     """What is known of every item, such as its block, by the key of its column."""
@@ -181,42 +165,44 @@ class Coder:
         for batch in table.batches(roles):
             if not batch.height:
                 continue
-            codes = self._codes(batch, roles, table, row)
-            scores = self._scores(batch["score"], table, row)
-            if scores.dtype != pl.Null:
+            values: dict[Role, NDArray[Any]] = {**self._codes(batch, roles, table, row)}
+            scores = batch["score"]
+            if table.text_scores:
+                scores = scores_from_text(scores, fail=failing(table.location_of_row, row))
+            # Without a score a batch is of neither kind: the next one decides.
+            if scores.null_count() < len(scores):
                 this = "true and false" if scores.dtype == pl.Boolean else "numbers"
                 if kind is not None and this != kind:
                     first = int(scores.is_not_null().arg_max() or 0)
-                    raise DataError(f"{table.location_of_row(row + first)}: {mixed(str(scores[first]).lower(), kind)}")
+                    given = str(scores[first]).lower()
+                    raise DataError(f"{table.location_of_row(row + first)}: {mixed(given, kind)}")
                 kind = this
-            numbers = _narrow(self._mapped(scores, table, row))
-            for key in [key for key in codes if is_of_item(key) or (key == "block" and self.score_range is not None)]:
+            values["score"] = _narrow(self._mapped(scores, table, row))
+            for key in [key for key in values if is_of_item(key) or (key == "block" and self.score_range is not None)]:
                 book = self.columns.setdefault(key, ItemBook(column=column_name(key)))
-                book.add(codes["item"], codes.pop(key), table=table, first_row=row)
-            self.chunks.append(self._chunk(table, roles, row, {**codes, "score": numbers}))
+                book.add(values["item"], values.pop(key), table=table, first_row=row)
+            self._keep(table, roles, row, values)
             row += batch.height
             yield row
         if not row:
             raise FormatError(f"{table.name}: a header but no rows; expected one row for every score")
 
-    def _chunk(
+    def _keep(
         self, table: Table, roles: Mapping[Role, str], first_row: int, values: Mapping[Role, NDArray[Any]]
-    ) -> Chunk:
-        """Rows in memory, or on disk if there are too many."""
-        kept: dict[Role, NDArray[Any] | Piece] = dict(values)
+    ) -> None:
+        """Add rows in memory, or on disk if there are too many."""
         size = sum(column.nbytes for column in values.values())
-        present = _present(values["replicate"]) if "replicate" in values else None
-        if self._held + size > grid.ROWS_IN_MEMORY:
-            kept = {role: self._spool.write(column) for role, column in values.items()}
-        else:
-            self._held += size
-        return Chunk(
-            table=table,
-            columns=roles,
-            first_row=first_row,
-            height=len(values["score"]),
-            kept=kept,
-            replicates=present,
+        on_disk = self._held + size > grid.ROWS_IN_MEMORY
+        self._held += 0 if on_disk else size
+        self.chunks.append(
+            RowChunk(
+                table=table,
+                columns=roles,
+                first_row=first_row,
+                height=len(values["score"]),
+                kept={role: self._spool.write(column) if on_disk else column for role, column in values.items()},
+                replicates=_present(values["replicate"]) if "replicate" in values else None,
+            )
         )
 
     def rename(self, role: Role, names_in: Callable[[Table], Sequence[str]]) -> None:
@@ -225,11 +211,12 @@ class Coder:
         for position, chunk in enumerate(self.chunks):
             before, names = chunk.codes(role), names_in(chunk.table)
             used = _present(before)
-            new = vocabulary.encode(pl.Series([names[code] for code in used], dtype=pl.String))
+            column = pl.Series([names[code] for code in used], dtype=pl.String)
+            new, _ = vocabulary.encode(column, column.cast(vocabulary.codes, strict=False))
             recoded = np.zeros(len(names), dtype=new.dtype)
             recoded[used] = new
             codes = recoded[before]
-            kept = self._spool.write(codes) if isinstance(chunk.kept[role], Piece) else codes
+            kept = self._spool.write(codes) if callable(chunk.kept[role]) else codes
             present = _present(codes) if role == "replicate" else chunk.replicates
             self.chunks[position] = replace(chunk, kept={**chunk.kept, role: kept}, replicates=present)
         self.vocabularies[role] = vocabulary
@@ -240,11 +227,10 @@ class Coder:
 
     def known(self, key: Role) -> Mapping[str, str]:
         """The value of each item that has one under a key."""
-        if key not in self.columns:
-            return {}
-        return self.columns[key].known(names=self.names("item"), labels=self.names(key))
+        book = self.columns.get(key)
+        return {} if book is None else book.known(names=self.names("item"), labels=self.names(key))
 
-    def located(self, row: int) -> tuple[Chunk, str]:
+    def located(self, row: int) -> tuple[RowChunk, str]:
         """The chunk with row ``row`` of all tables together, and where it is, for a message."""
         for chunk in self.chunks:
             if row < chunk.height:
@@ -252,36 +238,34 @@ class Coder:
             row -= chunk.height
         raise IndexError(row)
 
-    def _codes(self, batch: pl.DataFrame, roles: Mapping[Role, str], table: Table, first_row: int) -> dict[Role, Codes]:
+    def _codes(self, batch: pl.DataFrame, roles: Iterable[Role], table: Table, first_row: int) -> dict[Role, Codes]:
         named: list[Role] = [role for role in roles if role != "score"]
-        _check_lengths(batch, named, table, first_row)
+        most = limits_in_force().name_bytes
+        # Each name is looked up as often as it comes.
+        long = batch.select(pl.col(role).str.len_bytes() > most for role in named)
         for role in named:
+            if long[role].any():
+                place = table.location_of_row(first_row + int(long[role].arg_max() or 0))
+                raise LimitError(
+                    f"{place}: the name of the {role} is longer than {size_words(most)}; use short names, or ",
+                    *HOW_TO_RAISE,
+                )
             self.vocabularies.setdefault(role, Vocabulary())
         # All columns in one call, which works on them side by side.
         coded = batch.select(pl.col(role).cast(self.vocabularies[role].codes, strict=False) for role in named)
         return {role: self._checked(batch[role], coded[role], role, table, first_row) for role in named}
 
     def _checked(self, column: pl.Series, coded: pl.Series, role: Role, table: Table, first_row: int) -> Codes:
-        vocabulary = self.vocabularies[role]
-        known = len(vocabulary)
-        codes = None if column.null_count() else vocabulary.encode(column, coded)
-        if codes is None or vocabulary.has_blank(since=known):
-            blank = column.is_null() | (column.str.strip_chars() == "")
-            place = table.location_of_row(first_row + int(blank.arg_max() or 0))
-            name = column_name(role)
-            if name is not None:
-                raise DataError(f"{place}: no value for {quoted(name)} in this row; every item needs one: fill it in")
-            raise DataError(f"{place}: no {role} in this row; every row needs one: fill it in or remove the row")
-        return codes
-
-    def _scores(self, column: pl.Series, table: Table, first_row: int) -> pl.Series:
-        scores = (
-            scores_from_text(column, fail=failing(table.location_of_row, first_row)) if table.text_scores else column
-        )
-        if scores.null_count() == len(scores):
-            # Neither kind: the next batch decides.
-            return pl.Series("score", [None] * len(scores), dtype=pl.Null)
-        return scores
+        if not column.null_count():
+            codes, new = self.vocabularies[role].encode(column, coded)
+            if not (new.str.strip_chars() == "").any():
+                return codes
+        blank = column.is_null() | (column.str.strip_chars() == "")
+        place = table.location_of_row(first_row + int(blank.arg_max() or 0))
+        name = column_name(role)
+        if name is not None:
+            raise DataError(f"{place}: no value for {quoted(name)} in this row; every item needs one: fill it in")
+        raise DataError(f"{place}: no {role} in this row; every row needs one: fill it in or remove the row")
 
     def _mapped(self, column: pl.Series, table: Table, first_row: int) -> NDArray[np.float64]:
         if self.score_range is None:
@@ -294,20 +278,6 @@ class Coder:
             place=lambda row: table.location_of_row(first_row + row),
             problem=lambda given: _range_problem(given, low, high),
         )
-
-
-def _check_lengths(batch: pl.DataFrame, named: Sequence[Role], table: Table, first_row: int) -> None:
-    """Raise if a name is too long: each is looked up as often as it comes."""
-    most = limits_in_force().name_bytes
-    long = batch.select(pl.col(role).str.len_bytes() > most for role in named)
-    for role in named:
-        if long[role].any():
-            row = int(long[role].arg_max() or 0)
-            raise LimitError(
-                f"{table.location_of_row(first_row + row)}: the name of the {role} is longer than {size_words(most)}; "
-                "use short names, or ",
-                *HOW_TO_RAISE,
-            )
 
 
 def _present(codes: Codes) -> NDArray[np.int64]:

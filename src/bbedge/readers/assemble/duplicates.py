@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import PurePath
-from typing import NoReturn
 
 import numpy as np
 
 from bbedge.errors import Argument, Part
-from bbedge.readers.assemble.coding import Chunk, Coder
+from bbedge.readers.assemble.coding import Coder, RowChunk
 from bbedge.readers.assemble.grid import Grid, grouped
 from bbedge.readers.assemble.pairing import model_of_files, path_pattern
 from bbedge.readers.choices import Choice, OpenChoiceError
 from bbedge.readers.tables import Table
 from bbedge.readers.tables.columns import ROLES, Role
-from bbedge.readers.tables.wrappers import ShapedTable
+from bbedge.readers.tables.shaped import ShapedTable
 from bbedge.text import listed, quoted, shown, shown_path
 
 _NUMBER = "remove one, or give repeated runs different numbers in a column named replicate"
@@ -37,8 +36,19 @@ def check_unique(coder: Coder, grid: Grid) -> None:
     The message names the repetition that comes first in the files, and the row that it repeats.
     """
     count, second, cell = _in_groups(coder, grid) if grid.is_dense(coder) else _sorted(coder, grid)
-    if count:
-        _refuse(coder, grid, count, second, cell)
+    if not count:
+        return
+    same = ((chunk, np.flatnonzero(grid.cells(chunk) == cell)) for chunk in coder.chunks)
+    earlier, first = next((chunk, chunk.first_row + int(rows[0])) for chunk, rows in same if len(rows))
+    before = earlier.table.location_of_row(first)
+    replicate, model, item = np.unravel_index(cell, grid.shape)
+    chunk, place = coder.located(second)
+    said = (
+        f"{place}: a second score for model {quoted(grid.names[1][model])}, item "
+        f"{quoted(grid.names[2][item])}, replicate {quoted(grid.names[0][replicate])}, first given at "
+        f"{before} ({count} such rows in all); "
+    )
+    raise RepeatedScoreError.proposing(*_remedy(coder, grid, (earlier, chunk), said))
 
 
 def _in_groups(coder: Coder, grid: Grid) -> tuple[int, int, int]:
@@ -75,27 +85,8 @@ def _sorted(coder: Coder, grid: Grid) -> tuple[int, int, int]:
     return len(again), second, int(cells[second])
 
 
-def _refuse(coder: Coder, grid: Grid, count: int, second: int, cell: int) -> NoReturn:
-    first = 0
-    for chunk in coder.chunks:
-        same = np.flatnonzero(grid.cells(chunk) == cell)
-        if len(same):
-            first += int(same[0])
-            break
-        first += chunk.height
-    replicate, model, item = np.unravel_index(cell, grid.shape)
-    chunk, place = coder.located(second)
-    earlier, before = coder.located(first)
-    said = (
-        f"{place}: a second score for model {quoted(grid.models.names[model])}, item "
-        f"{quoted(grid.items.names[item])}, replicate {quoted(grid.replicates.names[replicate])}, first given at "
-        f"{before} ({count} such rows in all); "
-    )
-    raise RepeatedScoreError.proposing(*_remedy(coder, grid, (earlier, chunk), said))
-
-
 def _remedy(
-    coder: Coder, grid: Grid, chunks: tuple[Chunk, Chunk], said: str
+    coder: Coder, grid: Grid, chunks: tuple[RowChunk, RowChunk], said: str
 ) -> tuple[Sequence[Argument], *tuple[Part, ...]]:
     """What may have been meant: the proposal, and the parts of the message."""
     tables = chunks[0].table, chunks[1].table

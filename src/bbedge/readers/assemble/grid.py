@@ -13,7 +13,8 @@ import shutil
 import tempfile
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import partial
+from itertools import chain, islice, pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -24,7 +25,7 @@ from bbedge.errors import DataError
 from bbedge.text import quoted, shown_path
 
 if TYPE_CHECKING:
-    from bbedge.readers.assemble.coding import Chunk, Coder
+    from bbedge.readers.assemble.coding import Coder, RowChunk
 
 _K = TypeVar("_K", bound=Hashable)
 _V = TypeVar("_V")
@@ -33,6 +34,10 @@ ROWS_IN_MEMORY = 1 << 30
 PANELS_IN_MEMORY = 2 << 30
 """Bytes of panels that are held in memory; larger ones are filled some replicates at a time and go to a file."""
 _PART = 1 << 28
+
+
+StoredArray = Callable[[], NDArray[Any]]
+"""An array in a spool, which the call reads."""
 
 
 @dataclass(slots=True)
@@ -58,10 +63,10 @@ class Spool:
         if free < more:
             raise self._refusal(f"{_gigabytes(more)} more are needed and {_gigabytes(free)} are free")
 
-    def write(self, array: NDArray[Any]) -> Piece:
+    def write(self, array: NDArray[Any]) -> StoredArray:
         """Append an array."""
         array = np.ascontiguousarray(array)
-        piece = Piece(spool=self, offset=self.size, shape=array.shape, dtype=array.dtype)
+        stored = partial(self._read, self.size, array.shape, array.dtype)
         try:
             if self._file is None:
                 # Without a buffer: nothing is left to be written after the error of a full disk.
@@ -74,17 +79,15 @@ class Spool:
         except OSError as error:
             raise self._refusal(error.strerror or str(error)) from error
         self.size += array.nbytes
-        return piece
+        return stored
 
-    def read_into(self, whole: memoryview, offset: int) -> None:
-        """Fill a buffer with what was written from an offset on."""
-        file, done = cast("io.FileIO", self._file), 0
+    def _read(self, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+        file = cast("io.FileIO", self._file)
         file.seek(offset)
-        while done < len(whole):
-            got = file.readinto(whole[done : done + _PART])
-            if not got:
-                raise self._refusal("the temporary file ends before what was written to it")
-            done += got
+        array = np.fromfile(file, dtype=dtype, count=prod(shape))
+        if array.size < prod(shape):
+            raise self._refusal("the temporary file ends before what was written to it")
+        return array.reshape(shape)
 
     def mapped(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """Everything that was written, float64 numbers, as one array that cannot be changed and stays on disk."""
@@ -107,27 +110,6 @@ class Spool:
             f"the scores are too large for memory, and {holder} store them temporarily "
             f"({reason}; {_gigabytes(self.size)} were written); set TMPDIR to a folder on a disk with more room"
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
-    """An array in a spool."""
-
-    spool: Spool
-    """Where it is."""
-    offset: int
-    """Its first byte."""
-    shape: tuple[int, ...]
-    """Its shape."""
-    dtype: np.dtype[Any]
-    """Its type."""
-
-    def load(self) -> NDArray[Any]:
-        """The array, in memory."""
-        array = np.empty(self.shape, dtype=self.dtype)
-        if array.size:
-            self.spool.read_into(array.reshape(-1).view(np.uint8).data, self.offset)
-        return array
 
 
 def spooled(panels: Iterable[NDArray[np.float64]], shape: tuple[int, ...]) -> NDArray[np.float64]:
@@ -167,55 +149,35 @@ Names = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
-    """Names in their final order, and where each code goes."""
-
-    names: tuple[str, ...]
-    """The sorted names."""
-    positions: NDArray[np.int64]
-    """The position of every code in the sorted names."""
-
-    @classmethod
-    def of(
-        cls, names: Sequence[str], ordered: Sequence[str] | None = None, *, key: Callable[[str], Any] | None = None
-    ) -> Order:
-        """Sort the names by the key, or take them in the order given."""
-        final = sorted(names, key=key) if ordered is None else list(ordered)
-        place = {name: position for position, name in enumerate(final)}
-        return cls(names=tuple(final), positions=np.array([place[name] for name in names], dtype=np.int64))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
     """The cells of all panels, numbered replicate by replicate, model by model, item by item."""
 
-    replicates: Order
-    """The replicates."""
-    models: Order
-    """The models."""
-    items: Order
-    """The items."""
+    names: Names
+    """The names in their final order."""
+    positions: Sequence[NDArray[np.int64]]
+    """Where the code of each replicate, model and item goes in that order."""
 
     @classmethod
-    def of(cls, coder: Coder, replicates: Sequence[str]) -> Grid:
-        """The grid of all rows; ``replicates`` are the labels in order, or one for rows that have none."""
-        return cls(
-            replicates=Order.of(
-                coder.names("replicate") if "replicate" in coder.vocabularies else replicates, replicates
-            ),
-            models=Order.of(coder.names("model")),
-            items=Order.of(coder.names("item"), key=natural_key),
-        )
+    def from_coder(
+        cls, coder: Coder, replicates: Sequence[str], *, model_key: Callable[[str], Any] | None = None
+    ) -> Grid:
+        """The grid of all rows; ``replicates`` are the labels in order, or one for rows that have none.
 
-    @property
-    def names(self) -> Names:
-        """Names of the replicates, models and items."""
-        return self.replicates.names, self.models.names, self.items.names
+        Models are sorted by their names, or by the key of a name.
+        """
+        labels = coder.names("replicate") if "replicate" in coder.vocabularies else replicates
+        models, items = coder.names("model"), coder.names("item")
+        names = tuple(replicates), tuple(sorted(models, key=model_key)), tuple(sorted(items, key=natural_key))
+        positions = []
+        for coded, final in zip((labels, models, items), names, strict=True):
+            place = {name: position for position, name in enumerate(final)}
+            positions.append(np.array([place[name] for name in coded], dtype=np.int64))
+        return cls(names=names, positions=positions)
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """Numbers of replicates, models and items."""
-        return len(self.replicates.names), len(self.models.names), len(self.items.names)
+        return len(self.names[0]), len(self.names[1]), len(self.names[2])
 
     def is_dense(self, coder: Coder) -> bool:
         """Whether the panels can be laid out; with many more cells than rows they are incomplete, and too large."""
@@ -233,23 +195,23 @@ class Grid:
         for first in range(0, replicates, size):
             yield range(first, min(first + size, replicates))
 
-    def cells(self, chunk: Chunk) -> NDArray[np.int64]:
+    def cells(self, chunk: RowChunk) -> NDArray[np.int64]:
         """The cell of every row of a chunk."""
         _, models, items = self.shape
-        cells = (self.models.positions * items)[chunk.codes("model")]
-        cells += self.items.positions[chunk.codes("item")]
+        cells = (self.positions[1] * items)[chunk.codes("model")]
+        cells += self.positions[2][chunk.codes("item")]
         if "replicate" in chunk.kept:
-            cells += (self.replicates.positions * (models * items))[chunk.codes("replicate")]
+            cells += (self.positions[0] * (models * items))[chunk.codes("replicate")]
         return cells
 
     def placed(
         self, coder: Coder, group: range
-    ) -> Iterator[tuple[Chunk, NDArray[np.bool_] | slice, NDArray[np.int64]]]:
+    ) -> Iterator[tuple[RowChunk, NDArray[np.bool_] | slice, NDArray[np.int64]]]:
         """The chunks with rows in a group of replicates: which rows these are, and their cells from its first one."""
         panel = self.shape[1] * self.shape[2]
         for chunk in coder.chunks:
             if chunk.replicates is not None:
-                places = self.replicates.positions[chunk.replicates]
+                places = self.positions[0][chunk.replicates]
                 if not ((places >= group.start) & (places < group.stop)).any():
                     continue
             cells = self.cells(chunk)
@@ -265,6 +227,7 @@ class Grid:
         return np.concatenate([self.cells(chunk) for chunk in coder.chunks])
 
 
+_MOST_SKIPPED = 5
 _DIGITS = re.compile(r"([0-9]+)")
 _INTEGER = re.compile(r"([+-]?[0-9]{1,18})(?:\.0+)?")
 
@@ -324,20 +287,13 @@ def ordered_replicates(labels: Sequence[str], *, are_seeds: bool, tables: str) -
             )
     missing = 0 if are_seeds else numbers[order[-1]] - numbers[order[0]] + 1 - len(order)
     if missing:
-        skipped = _skipped(sorted(numbers.values()), missing)
+        ranges = (range(one + 1, other) for one, other in pairwise(sorted(numbers.values())))
+        first = list(islice(chain.from_iterable(ranges), _MOST_SKIPPED))
+        more = f" and {missing - len(first)} more" if missing > len(first) else ""
         raise DataError(
-            f"{tables}: the replicates run from {order[0]} to {order[-1]} but {skipped}; "
-            "a run that was left out after its scores were seen breaks the guarantee: add it; or renumber the runs if "
-            "none was left out; or, if the numbers are mere labels such as seeds, name the column seed"
+            f"{tables}: the replicates run from {order[0]} to {order[-1]} but {', '.join(map(str, first))}{more} "
+            f"{'is' if missing == 1 else 'are'} missing; a run that was left out after its scores were seen breaks the "
+            "guarantee: add it; or renumber the runs if none was left out; or, if the numbers are mere labels such as "
+            "seeds, name the column seed"
         )
     return order
-
-
-def _skipped(numbers: Sequence[int], missing: int, most: int = 5) -> str:
-    first: list[int] = []
-    for one, other in pairwise(numbers):
-        first.extend(range(one + 1, min(other, one + 1 + most - len(first))))
-    names = ", ".join(map(str, first))
-    if missing > len(first):
-        names += f" and {missing - len(first)} more"
-    return f"{names} {'is' if missing == 1 else 'are'} missing"

@@ -26,11 +26,10 @@ from bbedge.readers.logs.runs import RunBook, Watch, check_caches, check_copies,
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.metrics import MetricScales
 from bbedge.readers.sources import Sources, find_sources, fingerprint
-from bbedge.readers.tables import Table
-from bbedge.readers.tables.columns import Role, is_seed
+from bbedge.readers.tables.columns import is_seed
 from bbedge.readers.tables.frames import Frame
 from bbedge.readers.tables.roles import METRIC, ORIGINAL, ColumnError, chosen_columns
-from bbedge.readers.tables.wrappers import ShapedTable
+from bbedge.readers.tables.shaped import ShapedTable
 from bbedge.records.notes import Note
 from bbedge.text import quoted, shown_path
 
@@ -41,7 +40,7 @@ _ROWS_PER_PROGRESS = 5_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rows:
+class CodedRows:
     """All rows of all sources, coded."""
 
     coder: Coder
@@ -58,7 +57,7 @@ class Rows:
     """What was noticed in logs."""
     runs: Mapping[str, tuple[str, ...]]
     """For every label the identities that logs give to the runs of that replicate."""
-    gaps: str
+    missing_hint: str
     """What the logs say about scores that are missing."""
     sources: Sources
     """The files."""
@@ -77,7 +76,7 @@ def join_rows(
     choices: Choices,
     described: Described | None = None,
     progress: Callable[[str], None] | None = None,
-) -> Rows:
+) -> CodedRows:
     """Read everything. Without a score range, scores are neither checked against one nor mapped."""
     chosen = chosen_columns(columns, blocks)
     book, watch, wanted = RunBook(), Watch(), described or Described()
@@ -101,14 +100,19 @@ def join_rows(
 
     # The scales of metrics map the scores before they are coded.
     coder = Coder(score_range=score_range if scales is None else (0.0, 1.0))
+    report = progress or (lambda _: None)
     for table, its_roles in zip(tables, roles, strict=True):
-        _read(coder, table, its_roles, progress)
+        report(f"reading {table.name}")
+        reported = 0
+        for count in coder.read(table, its_roles):
+            if count - reported >= _ROWS_PER_PROGRESS:
+                report(f"reading {table.name}: {count:,} rows")
+                reported = count
     merged = merge_models(coder, choices)
-    if logs:
-        book.rename(merged)
-        check_copies(book)
-        refuse_shared_names(book, choices)
-    if logs and watch.changed:
+    book.rename(merged)
+    check_copies(book)
+    refuse_shared_names(book, choices)
+    if watch.changed:
         origin = choices.origin("model")
         reworded = origin is not None and origin.kind == "field"
         check_same_questions((each for log in logs for each in log.asked()), watch.changed, reworded=reworded)
@@ -121,14 +125,14 @@ def join_rows(
         labels, before = book.labels(), coder.names("replicate")
         numbered = [labels.get(name, name) for name in before]
         coder.rename("replicate", lambda table: numbered if isinstance(table, LogTable) else before)
-    names = ", ".join(table.name for table in tables)
     replicates, are_seeds = ["1"], False
     if "replicate" in coder.vocabularies:
         are_seeds = choices.replicates_are_seeds or (
             not logs and all(is_seed(its_roles["replicate"]) for its_roles in roles)
         )
+        names = ", ".join(table.name for table in tables)
         replicates = ordered_replicates(coder.names("replicate"), are_seeds=are_seeds, tables=names)
-    return Rows(
+    return CodedRows(
         coder=coder,
         replicates=tuple(replicates),
         # Runs of logs that were merely counted are not the replicates of these numbers anywhere else.
@@ -138,15 +142,15 @@ def join_rows(
         are_seeds=are_seeds,
         blocked="block" in coder.vocabularies,
         notes=(
-            *(_log_notes(logs, book, watch, replicates) if logs else ()),
+            *_log_notes(logs, book, watch, replicates),
             *(scales.notes() if scales is not None else ()),
             *wide_notes(tables, choices),
             *merged_notes(merged),
             *(path_notes(coder) if len(replicates) == 1 else ()),
             *sources.notes(),
         ),
-        runs=book.identities() if logs else {},
-        gaps=watch.gaps() if logs else "",
+        runs=book.identities(),
+        missing_hint=watch.gaps(),
         sources=sources,
         described=wanted,
         score_range=score_range if scales is None else scales.score_range,
@@ -155,11 +159,9 @@ def join_rows(
 
 def _scales(choices: Choices, described: Described, score_range: tuple[float, float] | None) -> MetricScales | None:
     """The scales of metrics, where they may have several; None also where scores are kept as they are."""
-    if score_range is None:
-        if choices.metric_ranges:
-            raise DomainError(Choice("metric_ranges"), " has no effect here: scores are kept as they are; leave it out")
-        return None
-    if METRIC in described.names or choices.metric_ranges:
+    if score_range is None and choices.metric_ranges:
+        raise DomainError(Choice("metric_ranges"), " has no effect here: scores are kept as they are; leave it out")
+    if score_range is not None and (METRIC in described.names or choices.metric_ranges):
         return MetricScales(ranges=choices.metric_ranges, usual=score_range)
     return None
 
@@ -175,24 +177,22 @@ def _opened(
     frames = [
         (position, each) for position, each in enumerate(given, start=1) if not isinstance(each, str | os.PathLike)
     ]
-    tables: list[LogTable | ShapedTable] = []
-    for source in sources.files:
-        if source.reader is not None:
-            tables.append(
-                LogTable(
-                    source.path,
-                    source.reader,
-                    choices=shaping.choices,
-                    blocks=shaping.blocks,
-                    score_range=score_range or (0.0, 1.0),
-                    book=book,
-                    watch=watch,
-                    described=shaping.described.names,
-                    scales=shaping.scales,
-                )
-            )
-        else:
-            tables.append(shaping.opened(source))
+    tables: list[LogTable | ShapedTable] = [
+        shaping.opened(source)
+        if source.reader is None
+        else LogTable(
+            source.path,
+            source.reader,
+            choices=shaping.choices,
+            blocks=shaping.blocks,
+            score_range=score_range or (0.0, 1.0),
+            book=book,
+            watch=watch,
+            described=shaping.described.names,
+            scales=shaping.scales,
+        )
+        for source in sources.files
+    ]
     for position, each in frames:
         # A lazy frame warns when it is asked for its columns.
         if not (hasattr(each, "collect_schema") or hasattr(each, "columns")):
@@ -222,21 +222,6 @@ def _same_bytes(logs: Sequence[LogTable]) -> Iterator[Note]:
                     text=f"{shown_path(path)} and {shown_path(first)} are the same byte for byte. A greedy run repeats "
                     "itself; but if one is a copy of the other, leave it out: a run counts once.",
                 )
-
-
-def _read(
-    coder: Coder,
-    table: Table,
-    roles: Mapping[Role, str],
-    progress: Callable[[str], None] | None,
-) -> None:
-    if progress is not None:
-        progress(f"reading {table.name}")
-    reported = 0
-    for rows in coder.read(table, roles):
-        if progress is not None and rows - reported >= _ROWS_PER_PROGRESS:
-            progress(f"reading {table.name}: {rows:,} rows")
-            reported = rows
 
 
 def _log_notes(logs: Sequence[LogTable], book: RunBook, watch: Watch, replicates: Sequence[str]) -> Iterator[Note]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
+from operator import itemgetter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bbedge.errors import Argument, DataError, Part
 from bbedge.readers.assemble.missing_scores import (
     PLURALS,
     Axis,
-    Gaps,
     Kept,
+    MissingCells,
     Outline,
     Plan,
     dropped,
@@ -30,6 +30,7 @@ LAID_OUT = 1 << 26
 """Cells of mostly missing panels that are laid out at most, which takes up to 48 bytes each."""
 
 _MOST_STOPS = 3
+_AXES_SHOWN: tuple[Axis, ...] = (1, 2, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,100 +53,90 @@ class MissingCellsError(DataError):
     missing: tuple[MissingOf, ...] = ()
 
 
-def refusal(gaps: Gaps, sources: str, hint: str, why: list[Part]) -> MissingCellsError:
+def refusal(gaps: MissingCells, *why: Part) -> MissingCellsError:
     """The error for missing scores; ``why`` is what is in the way of the policy that was asked for."""
-    outline = Outline.of(gaps)
-    error = MissingCellsError(f"{sources}: ", *why, *similar_hint(gaps.names[1]), *_report(gaps, outline), hint)
-    error.missing = _missing_of(gaps, outline)
-    error.remedy = _remedy(gaps, outline)
+    hints = similar_hint(gaps.names[1])
+    error = MissingCellsError(f"{gaps.sources}: ", *why, *hints, *_report(gaps), gaps.hint)
+    if gaps.outline is not None:
+        counts = gaps.outline.by_kind.sum(axis=1)
+        error.missing = tuple(
+            MissingOf(model=model, kinds=dict(zip(ERROR_KINDS, of_model.tolist(), strict=True)))
+            for model, of_model in zip(gaps.names[1], counts.T, strict=True)
+            if of_model.any()
+        )
+    error.remedy = _remedy(gaps)
     return error
 
 
-def uncovered(plan: Plan) -> list[Part] | None:
-    """Why a plan cannot be followed; None if it can."""
+def why_not_covered(plan: Plan) -> tuple[Part, ...]:
+    """Why a plan cannot be followed; nothing if it can."""
     gaps, policy = plan.outline.gaps, plan.policy
     given = Argument("incomplete", str(policy))
-    scoreless = np.flatnonzero(plan.scoreless)
+    scoreless = np.flatnonzero(~plan.outline.scored.any(axis=0))
     if len(scoreless):
-        return [
+        return (
             f"{counted(len(scoreless), 'model')} without any score, first {quoted(gaps.names[1][scoreless[0]])}, about "
             "which nothing can be said, and ",
             given,
             " does not leave models out.\n",
-        ]
+        )
     if plan.stops is not None and not gaps.ordered:
-        return [
+        return (
             given,
             ": the replicates are named by seeds, which have no order, so that no run comes after another; number the "
             "runs of every model in the order in which they were made, in a column named replicate.\n",
-        ]
+        )
     left = plan.counts("refuse")
     if not left.any():
-        return None
+        return ()
     stops = f" stops {plan.stops_in_words()}, but" if plan.stopped.any() else ""
     kinds = kinds_in_words(left)
-    return [
+    return (
         given,
         f"{stops} does not cover {counted(int(left.sum()), 'missing score')}{f' ({kinds})' if kinds else ''}. ",
         Argument("incomplete", str(policy.with_worst_case())),
         " would count each of them against whichever model it could help.\n",
-    ]
+    )
 
 
-def too_large(gaps: Gaps, policy: IncompletePolicy) -> list[Part]:
+def too_large(gaps: MissingCells, policy: IncompletePolicy) -> tuple[Part, ...]:
     """Why missing scores are not kept where nearly all are missing."""
-    return [
+    return (
         Argument("incomplete", str(policy)),
         f" would lay out all {prod(gaps.shape):,} cells, nearly all of them without a score, which is too large; check "
         "that ",
         Argument("columns"),
         " names the right columns, or drop.\n",
-    ]
-
-
-def _drops(gaps: Gaps) -> dict[str, Kept]:
-    axes: tuple[Axis, ...] = (1, 2, 0)
-    return {f"drop-{PLURALS[axis]}": gaps.without_holes(axis) for axis in axes}
-
-
-def _remedy(gaps: Gaps, outline: Outline | None) -> str | None:
-    """The first policy of those that keep everything that can be followed, else the one that keeps most cells."""
-    if outline is not None and prod(gaps.shape) <= LAID_OUT:
-        for text in ("stopped", "stopped,worst-case", "worst-case"):
-            plan = outline.plan(IncompletePolicy.of(text))
-            if uncovered(plan) is None and (plan.stopped.any() or not plan.policy.stopped):
-                return text
-    kept = {policy: size(stays) for policy, stays in _drops(gaps).items()}
-    best = max(kept, key=lambda policy: kept[policy])
-    return best if kept[best] else None
-
-
-def _missing_of(gaps: Gaps, outline: Outline | None) -> tuple[MissingOf, ...]:
-    if outline is None:
-        return ()
-    counts = outline.by_kind.sum(axis=1)
-    return tuple(
-        MissingOf(
-            model=gaps.names[1][place],
-            kinds={kind: int(count) for kind, count in zip(ERROR_KINDS, counts[:, place], strict=True)},
-        )
-        for place in np.flatnonzero(counts.sum(axis=0))
     )
 
 
-def _report(gaps: Gaps, outline: Outline | None) -> list[Part]:
+def _drops(gaps: MissingCells) -> dict[str, Kept]:
+    return {f"drop-{PLURALS[axis]}": gaps.without_holes(axis) for axis in _AXES_SHOWN}
+
+
+def _remedy(gaps: MissingCells) -> str | None:
+    """The first policy of those that keep everything that can be followed, else the one that keeps most cells."""
+    if gaps.outline is not None and prod(gaps.shape) <= LAID_OUT:
+        for text in ("stopped", "stopped,worst-case", "worst-case"):
+            plan = gaps.outline.plan(IncompletePolicy.of(text))
+            if not why_not_covered(plan) and (plan.stopped.any() or not plan.policy.stopped):
+                return text
+    cells, best = max(((size(kept), policy) for policy, kept in _drops(gaps).items()), key=itemgetter(0))
+    return best if cells else None
+
+
+def _report(gaps: MissingCells) -> list[Part]:
     """What is missing and what can be done."""
     cells = prod(gaps.shape)
     replicates, models, items = gaps.shape
-    counts = gaps.counts()
-    where = "; ".join(_worst(gaps, counts[axis], axis) for axis in (1, 2, 0))
-    kinds = kinds_in_words(outline.by_kind.sum(axis=1)) if outline is not None else ""
+    where = "; ".join(_worst(gaps, axis) for axis in _AXES_SHOWN)
+    kinds = kinds_in_words(gaps.outline.by_kind.sum(axis=1)) if gaps.outline is not None else ""
     by_kind = f"By kind of error: {kinds}.\n" if kinds else ""
     examples = "; ".join(
         f"model {quoted(gaps.names[1][m])}, item {quoted(gaps.names[2][i])}, replicate {quoted(gaps.names[0][r])}"
         for r, m, i in gaps.examples()
     )
-    keeping = _keeping(outline) if outline is not None and cells <= LAID_OUT else []
+    keeping = _keeping(gaps.outline) if gaps.outline is not None and cells <= LAID_OUT else []
     return [
         f"{gaps.missing} of {cells} cells ({100 * gaps.missing / cells:.3g}%) have no score, but the panels of "
         f"{models} models x {items} items x {replicates} replicates must be complete.\n"
@@ -163,7 +154,7 @@ def _report(gaps: Gaps, outline: Outline | None) -> list[Part]:
 def _keeping(outline: Outline) -> list[Part]:
     """What the policies that drop nothing would make of the missing scores."""
     worst = outline.plan(IncompletePolicy.of("worst-case"))
-    if uncovered(worst) is not None:
+    if why_not_covered(worst):
         return []
     empty = int((~worst.exists).sum())
     but = f" but {counted(empty, 'replicate')} without any score" if empty else ""
@@ -187,14 +178,14 @@ def _against(plan: Plan) -> str:
     )
 
 
-def _dropping(gaps: Gaps) -> list[Part]:
+def _dropping(gaps: MissingCells) -> list[Part]:
     """What the policies that drop would keep."""
-    policies = _drops(gaps)
+    policies, mix = _drops(gaps), gaps.greedy()
     offers: list[Part] = []
     for policy, kept in policies.items():
         offers += ["; " if offers else "", Argument("incomplete", policy), f" would keep {kept_in_words(kept)}"]
-    mix = gaps.greedy()
     best = max(policies, key=lambda policy: size(policies[policy]))
+    largest = "No way of dropping leaves two models with a complete panel"
     if mix is not None and size(mix) > size(policies[best]):
         largest = (
             f"The largest complete panel found is a mix of these, which keeps {kept_in_words(mix)}, "
@@ -202,16 +193,11 @@ def _dropping(gaps: Gaps) -> list[Part]:
         )
     elif size(policies[best]):
         largest = f"{best} leaves the largest complete panel found"
-    else:
-        largest = "No way of dropping leaves two models with a complete panel"
     return [*offers, f". {largest}"]
 
 
-def _worst(gaps: Gaps, counts: NDArray[np.int64], axis: Axis, most: int = 3) -> str:
-    order = np.argsort(-counts, kind="stable")[:most]
-    of = prod(gaps.shape) // gaps.shape[axis]
-    names = ", ".join(
-        f"{quoted(gaps.names[axis][slice_])} ({counts[slice_]} of {of})" for slice_ in order if counts[slice_]
-    )
-    lacking = int((counts > 0).sum())
-    return f"{lacking} of {gaps.shape[axis]} {PLURALS[axis]}, first {names}"
+def _worst(gaps: MissingCells, axis: Axis, most: int = 3) -> str:
+    counts, of = gaps.counts[axis], prod(gaps.shape) // gaps.shape[axis]
+    order = [place for place in np.argsort(-counts, kind="stable")[:most] if counts[place]]
+    names = ", ".join(f"{quoted(gaps.names[axis][place])} ({counts[place]} of {of})" for place in order)
+    return f"{int((counts > 0).sum())} of {gaps.shape[axis]} {PLURALS[axis]}, first {names}"

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import compress
 from math import prod
 from typing import Literal
 
@@ -16,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.readers.assemble.coding import Coder
-from bbedge.readers.assemble.grid import Grid
+from bbedge.readers.assemble.grid import Grid, Names
 from bbedge.readers.choices import ERROR_KINDS, IncompletePolicy, Treatment
 from bbedge.readers.logs.table import LogTable
 from bbedge.records.notes import Note
@@ -40,11 +42,11 @@ _MOST_PAIRS = 1 << 24
 _SHOWN = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gaps:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MissingCells:
     """A set of panels that may have missing cells."""
 
-    names: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
+    names: Names
     """Names of the replicates, models and items."""
     cells: NDArray[np.int64]
     """Positions in replicates x models x items, without repetition."""
@@ -56,6 +58,10 @@ class Gaps:
     """What failed in each of them: a position in ``ERROR_KINDS``."""
     ordered: bool = True
     """Whether the replicates are in the order in which they were run, as far as their names say; seeds say nothing."""
+    sources: str = ""
+    """What to call the tables in messages."""
+    hint: str = ""
+    """What logs say about the missing scores, for a message."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -67,6 +73,22 @@ class Gaps:
         """How many cells have no score."""
         return len(self.cells) if self.listing == "missing" else prod(self.shape) - len(self.cells)
 
+    @cached_property
+    def outline(self) -> Outline | None:
+        """How many are missing where, and why; None where there are too many pairs for these to be panels."""
+        replicates, models, items = self.shape
+        pairs = replicates * models
+        if pairs > _MOST_PAIRS:
+            return None
+        listed = np.bincount(self.cells // items, minlength=pairs).reshape(replicates, models)
+        missing = listed if self.listing == "missing" else items - listed
+        places = self.failed_kinds.astype(np.int64) * pairs + self.failed // items
+        failed = np.bincount(places, minlength=len(ERROR_KINDS) * pairs).reshape(len(ERROR_KINDS), replicates, models)
+        by_kind = failed.copy()
+        # Why there is no row is not known.
+        by_kind[_UNKNOWN] += missing - failed.sum(axis=0)
+        return Outline(gaps=self, failed=failed, by_kind=by_kind)
+
     def coordinates(self) -> NDArray[np.int32]:
         """The listed cells as rows of replicates, models and items."""
         places = np.empty((3, len(self.cells)), dtype=np.int32)
@@ -76,6 +98,7 @@ class Gaps:
             places[:, part] = np.unravel_index(self.cells[part], self.shape)
         return places
 
+    @cached_property
     def counts(self) -> tuple[NDArray[np.int64], ...]:
         """The number of missing cells in every replicate, model and item."""
         return self._counts(self.coordinates(), keep_all(self.shape))
@@ -83,7 +106,7 @@ class Gaps:
     def without_holes(self, axis: Axis) -> Kept:
         """What stays if every slice along the axis that has a hole is dropped."""
         kept = keep_all(self.shape)
-        kept[axis][:] = self.counts()[axis] == 0
+        kept[axis][:] = self.counts[axis] == 0
         return kept
 
     def greedy(self) -> Kept | None:
@@ -117,13 +140,10 @@ class Gaps:
 
     def _counts(self, cells: NDArray[np.int32], kept: Kept) -> tuple[NDArray[np.int64], ...]:
         sizes = [int(keep.sum()) for keep in kept]
-        counts = []
-        for axis in AXES:
-            count = np.bincount(cells[axis], minlength=self.shape[axis]).astype(np.int64)
-            if self.listing == "present":
-                count = prod(sizes) // max(sizes[axis], 1) - count
-            counts.append(np.where(kept[axis], count, 0))
-        return tuple(counts)
+        counts = [np.bincount(cells[axis], minlength=self.shape[axis]).astype(np.int64) for axis in AXES]
+        if self.listing == "present":
+            counts = [prod(sizes) // max(size, 1) - count for size, count in zip(sizes, counts, strict=True)]
+        return tuple(np.where(keep, count, 0) for keep, count in zip(kept, counts, strict=True))
 
     def examples(self, most: int = 3) -> list[tuple[int, int, int]]:
         """A few missing cells, in order."""
@@ -141,33 +161,27 @@ def keep_all(shape: tuple[int, int, int]) -> Kept:
     return np.ones(shape[0], bool), np.ones(shape[1], bool), np.ones(shape[2], bool)
 
 
-def usable(kept: Kept | None) -> bool:
-    """Whether enough stays for a leaderboard."""
-    return kept is not None and all(keep.sum() >= least for keep, least in zip(kept, _LEAST, strict=True))
+def size(kept: Kept) -> int:
+    """The number of cells that stay, 0 if they are not enough for a leaderboard."""
+    sizes = [int(keep.sum()) for keep in kept]
+    return prod(sizes) if all(stay >= least for stay, least in zip(sizes, _LEAST, strict=True)) else 0
 
 
-def size(kept: Kept | None) -> int:
-    """The number of cells that stay, 0 if they are no use."""
-    return prod(int(keep.sum()) for keep in kept) if kept is not None and usable(kept) else 0
-
-
-def kept_in_words(kept: Kept | None) -> str:
+def kept_in_words(kept: Kept) -> str:
     """The panels that stay, in words."""
-    if kept is None or not usable(kept):
-        return "nothing usable"
     replicates, models, items = (int(keep.sum()) for keep in kept)
-    return f"{models} models x {items} items x {replicates} replicates ({size(kept)} cells)"
+    cells = size(kept)
+    return f"{models} models x {items} items x {replicates} replicates ({cells} cells)" if cells else "nothing usable"
 
 
-def dropped(gaps: Gaps, kept: Kept) -> str:
+def dropped(gaps: MissingCells, kept: Kept) -> str:
     """The slices that go, in words."""
-    parts = []
-    for axis in AXES:
-        gone = np.flatnonzero(~kept[axis])
-        if len(gone):
-            names = listed([gaps.names[axis][position] for position in gone])
-            parts.append(f"{len(gone)} of {gaps.shape[axis]} {PLURALS[axis]} ({names})")
-    return ", ".join(parts)
+    gone = [[name for name, stays in zip(gaps.names[axis], kept[axis], strict=True) if not stays] for axis in AXES]
+    return ", ".join(
+        f"{len(names)} of {gaps.shape[axis]} {PLURALS[axis]} ({listed(names)})"
+        for axis, names in zip(AXES, gone, strict=True)
+        if names
+    )
 
 
 def failed_cells(coder: Coder, grid: Grid) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
@@ -194,32 +208,12 @@ def failed_cells(coder: Coder, grid: Grid) -> tuple[NDArray[np.int64], NDArray[n
 class Outline:
     """How many scores are missing in every replicate of every model, and why."""
 
-    gaps: Gaps
+    gaps: MissingCells
     """The cells themselves."""
-    absent: NDArray[np.int64]
-    """Cells without a row: replicates x models."""
     failed: NDArray[np.int64]
     """Cells with a row and no score: kinds x replicates x models."""
-
-    @classmethod
-    def of(cls, gaps: Gaps) -> Outline | None:
-        """Count; None where there are too many pairs of a replicate and a model for these to be panels."""
-        replicates, models, items = gaps.shape
-        if replicates * models > _MOST_PAIRS:
-            return None
-        listed = np.bincount(gaps.cells // items, minlength=replicates * models).reshape(replicates, models)
-        missing = listed if gaps.listing == "missing" else items - listed
-        places = gaps.failed_kinds.astype(np.int64) * (replicates * models) + gaps.failed // items
-        failed = np.bincount(places, minlength=len(ERROR_KINDS) * replicates * models)
-        failed = failed.reshape(len(ERROR_KINDS), replicates, models)
-        return cls(gaps=gaps, absent=missing - failed.sum(axis=0), failed=failed)
-
-    @property
-    def by_kind(self) -> NDArray[np.int64]:
-        """Missing scores by kind: kinds x replicates x models. Why there is no row is not known."""
-        counts = self.failed.copy()
-        counts[_UNKNOWN] += self.absent
-        return counts
+    by_kind: NDArray[np.int64]
+    """All missing scores by kind: kinds x replicates x models."""
 
     @property
     def scored(self) -> NDArray[np.bool_]:
@@ -233,19 +227,20 @@ class Outline:
 
     def plan(self, policy: IncompletePolicy) -> Plan:
         """What a policy that drops nothing makes of the missing scores."""
-        run = self.made
-        zeros = [policy.treatment(kind) == "zero" for kind in ERROR_KINDS]
+        run, zeros = self.made, _treated(policy, "zero")
         failures = self.failed[zeros].sum(axis=0)
         if zeros[_UNKNOWN]:
             # A run that no model made is no failure of a model that was stopped before.
-            failures = failures + (self.absent * run.any(axis=1, keepdims=True) if policy.stopped else self.absent)
+            absent = self.by_kind[_UNKNOWN] - self.failed[_UNKNOWN]
+            failures = failures + (absent * run.any(axis=1, keepdims=True) if policy.stopped else absent)
         exists = (self.scored | (failures > 0)).any(axis=1)
         positions = np.arange(1, len(exists) + 1)[:, None]
         ends = np.full(run.shape[1], len(exists))
         if policy.stopped:
             ends = np.where(run & exists[:, None], positions, 0).max(axis=0)
         counted_cells = self.by_kind * (exists[:, None] & (positions <= ends))
-        return Plan(outline=self, policy=policy, exists=exists, ends=ends, counted=counted_cells)
+        runs = np.concatenate([[0], np.cumsum(exists)])[ends]
+        return Plan(outline=self, policy=policy, exists=exists, ends=ends, runs=runs, counted=counted_cells)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -260,31 +255,24 @@ class Plan:
     """Which replicates there are: those in which any model has a score, or a failure that counts as one."""
     ends: NDArray[np.int64]
     """For every model the place, from 1, of the last replicate that it has."""
+    runs: NDArray[np.int64]
+    """For every model the number of replicates that it has."""
     counted: NDArray[np.int64]
     """The missing scores in these replicates: kinds x replicates x models."""
 
     @property
-    def stops(self) -> tuple[int, ...] | None:
-        """For every model the number of replicates after which it was stopped; None if none was."""
-        before = np.concatenate([[0], np.cumsum(self.exists)])
-        stops = before[self.ends]
-        return None if (stops == before[-1]).all() else tuple(int(stop) for stop in stops)
-
-    @property
     def stopped(self) -> NDArray[np.bool_]:
         """Which models were stopped before the last replicate."""
-        stops = self.stops
-        return np.zeros(len(self.ends), dtype=bool) if stops is None else np.array(stops) < self.exists.sum()
+        return np.asarray(self.runs < self.exists.sum())
 
     @property
-    def scoreless(self) -> NDArray[np.bool_]:
-        """Which models have no score at all."""
-        return np.asarray(~self.outline.scored.any(axis=0))
+    def stops(self) -> tuple[int, ...] | None:
+        """For every model the number of replicates after which it was stopped; None if none was."""
+        return tuple(self.runs.tolist()) if self.stopped.any() else None
 
     def counts(self, treatment: Treatment) -> NDArray[np.int64]:
         """The missing scores of every kind and model that are treated so: kinds x models."""
-        chosen = np.array([self.policy.treatment(kind) == treatment for kind in ERROR_KINDS])
-        return np.asarray(self.counted.sum(axis=1) * chosen[:, None])
+        return np.asarray(self.counted.sum(axis=1) * _treated(self.policy, treatment)[:, None])
 
     def fill(self, replicate: int, panel: NDArray[np.float64], missing: NDArray[np.int64]) -> None:
         """Write into a panel, models x items, what its missing cells count as; they are counted from its first one.
@@ -292,12 +280,11 @@ class Plan:
         What counts in no comparison of its own model's favour stays NaN.
         """
         gaps, items = self.outline.gaps, self.outline.gaps.shape[2]
-        zeros = np.array([self.policy.treatment(kind) == "zero" for kind in ERROR_KINDS])
         kinds = np.full(len(missing), _UNKNOWN, dtype=np.uint8)
         first = replicate * panel.size
         here = slice(*np.searchsorted(gaps.failed, [first, first + panel.size]))
         kinds[np.searchsorted(missing, gaps.failed[here] - first)] = gaps.failed_kinds[here]
-        is_zero = zeros[kinds] & (replicate < self.ends[missing // items])
+        is_zero = _treated(self.policy, "zero")[kinds] & (replicate < self.ends[missing // items])
         panel.reshape(-1)[missing] = np.where(is_zero, 0.0, np.nan)
 
     def notes(self) -> Iterator[Note]:
@@ -313,7 +300,7 @@ class Plan:
         if self.stopped.any():
             yield Note(
                 kind="gaps",
-                subject=_named(names[1], self.stopped),
+                subject=tuple(compress(names[1], self.stopped)),
                 text=f"{counted(int(self.stopped.sum()), 'model')} stopped early: {self.stops_in_words()}. This is "
                 "only valid if each decision to stop was made from scores that were seen by then, and every run that "
                 "was made is in the files.",
@@ -322,13 +309,13 @@ class Plan:
         if kinds := kinds_in_words(worst):  # how many of which model, the leaderboard itself says: it has the gaps
             yield Note(
                 kind="gaps",
-                subject=_named(names[1], worst.sum(axis=0) > 0),
+                subject=tuple(compress(names[1], worst.sum(axis=0) > 0)),
                 text=f"Missing scores that count as the worst case, by kind of error: {kinds}.",
             )
         if zero.any():
             yield Note(
                 kind="gaps",
-                subject=_named(names[1], zero.sum(axis=0) > 0),
+                subject=tuple(compress(names[1], zero.sum(axis=0) > 0)),
                 text=f"{counted(int(zero.sum()), 'missing score')} declared to be failures and counted with the worst "
                 f"score of the range: {missing_in_words(names[1], zero)}.",
             )
@@ -344,8 +331,9 @@ class Plan:
         return words + _more(len(places), most)
 
 
-def _named(models: tuple[str, ...], chosen: NDArray[np.bool_]) -> tuple[str, ...]:
-    return tuple(models[place] for place in np.flatnonzero(chosen))
+def _treated(policy: IncompletePolicy, treatment: Treatment) -> NDArray[np.bool_]:
+    """Which kinds of missing scores a policy treats so."""
+    return np.array([policy.treatment(kind) == treatment for kind in ERROR_KINDS])
 
 
 def _more(count: int, most: int) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 
 from bbedge.errors import Argument, Blank, FormatError
 from bbedge.readers.assemble.coding import Coder
-from bbedge.readers.assemble.missing_scores import Gaps, Outline
+from bbedge.readers.assemble.missing_scores import MissingCells
 from bbedge.readers.choices import Choice, OpenChoiceError, Origin, SeveralChoices, without_ending
 from bbedge.readers.tables.roles import ColumnError
 from bbedge.records.notes import Note
@@ -38,16 +38,16 @@ class UnpairedRunsError(OpenChoiceError):
     """No replicate has runs of two models."""
 
 
-def check_paired(coder: Coder, gaps: Gaps, sources: str) -> None:
+def check_paired(coder: Coder, gaps: MissingCells) -> None:
     """Raise if no replicate has runs of two models."""
-    outline = Outline.of(gaps)
+    outline = gaps.outline
     replicates, models, _ = gaps.shape
     if outline is None or min(replicates, models) < 2 or (outline.made.sum(axis=1) > 1).any():
         return
     found = int(outline.made.any(axis=1).argmax())
     label, model = gaps.names[0][found], gaps.names[1][int(outline.made[found].argmax())]
     said = (
-        f"{sources}: no replicate has runs of two models, so that there is nothing to compare: replicate "
+        f"{gaps.sources}: no replicate has runs of two models, so that there is nothing to compare: replicate "
         f"{quoted(label)}, for example, has runs of {quoted(model)} only. A replicate is one run of every model"
     )
     of_files = model_of_files(coder) or {}
@@ -77,12 +77,9 @@ def with_runs(error: FormatError, paths: Sequence[str]) -> FormatError:
 
 def path_notes(coder: Coder) -> Iterator[Note]:
     """What paths show where each file was read as a model of its own."""
-    if len({id(chunk.table) for chunk in coder.chunks}) < _FEWEST:
-        return
-    models = model_of_files(coder)
-    if models is None or len(set(models.values())) < len(models):
-        return
-    pattern = path_pattern(list(models))
+    few = len({id(chunk.table) for chunk in coder.chunks}) < _FEWEST
+    models = {} if few else model_of_files(coder) or {}
+    pattern = path_pattern(list(models)) if len(set(models.values())) == len(models) else None
     if pattern is not None:
         yield Note(
             kind="files",
@@ -130,13 +127,9 @@ class _Number:
     """An expression for the number of a run: a word or a sign, the digits, and where in the path it is."""
 
     word: str
-    place: str = ""
+    expression: str
     counts: bool = False
     """Whether it is believed only if it counts the runs: a number alone may also be the version of a model."""
-
-    @property
-    def expression(self) -> str:
-        return rf"{self.word}(\d+){self.place}"
 
 
 def path_pattern(paths: Sequence[str], models: Sequence[str] | None = None) -> PathPattern | None:
@@ -176,9 +169,7 @@ def _are_paired(models: Sequence[str], labels: Sequence[str], *, complete: bool)
     """Whether every file is another run, models have several, and runs of different models have the same label."""
     pairs = len(set(zip(models, labels, strict=True)))
     kinds, runs = len(set(models)), len(set(labels))
-    if pairs < len(labels) or pairs == max(kinds, runs):
-        return False
-    return pairs == kinds * runs if complete else True
+    return max(kinds, runs) < pairs == len(labels) and (pairs == kinds * runs or not complete)
 
 
 def _counts(labels: Sequence[str]) -> bool:
@@ -189,29 +180,25 @@ def _counts(labels: Sequence[str]) -> bool:
 def _numbers(paths: Sequence[str]) -> Iterator[_Number]:
     """Expressions that may find the number of the run in all paths, those with a word first."""
     words = [dict.fromkeys(match.group(1, 2) for match in _NUMBERED.finditer(path)) for path in paths]
-    for word, separator in words[0]:
-        if all((word, separator) in found for found in words):
-            for place in ("", "[^/]*$", "[^/]*/[^/]*$"):
-                yield _Number(word=word + _plain(separator), place=place)
+    for word in (name + _plain(sign) for name, sign in words[0] if all((name, sign) in found for found in words)):
+        for place in ("", "[^/]*$", "[^/]*/[^/]*$"):
+            yield _Number(word=word, expression=rf"{word}(\d+){place}")
     names = [PurePath(path).name for path in paths]
     endings = {name[len(without_ending(name)) :] for name in names}
     signs = {without_ending(name).rstrip("0123456789")[-1:] for name in names}
     sign = next(iter(signs)) if len(signs) == 1 and signs <= set(_SEPARATORS) else ""
     ending = _plain(next(iter(endings))) if len(endings) == 1 else "[^0-9/]*"
-    yield _Number(word=_plain(sign), place=f"{ending}$", counts=True)
-    yield _Number(word="", place="/[^/]*$", counts=True)
+    yield _Number(word=_plain(sign), expression=rf"{_plain(sign)}(\d+){ending}$", counts=True)
+    yield _Number(word="", expression=r"(\d+)/[^/]*$", counts=True)
 
 
 def _models(paths: Sequence[str], number: _Number) -> Iterator[str]:
     """Choices that may name the model where a number names the run: what is left of the name, or another part."""
-    heads, tails = [], []
-    for path in paths:
-        match = re.search(number.expression, path)
-        if match is None:
-            return
-        heads.append(path[: match.start()].rpartition("/")[2])
-        folder, inside, _ = path[match.end(1) :].partition("/")
-        tails.append(folder if inside else without_ending(folder))
+    # Every path has the number: it was found there.
+    found = [(path, match) for path in paths if (match := re.search(number.expression, path))]
+    heads = [path[: match.start()].rpartition("/")[2] for path, match in found]
+    rests = [path[match.end(1) :].partition("/") for path, match in found]
+    tails = [folder if inside else without_ending(folder) for folder, inside, _ in rests]
     if len(set(tails)) == 1:
         names = [head.rstrip(_SEPARATORS) for head in heads]
         between = {head[len(name) :] for head, name in zip(heads, names, strict=True)}

@@ -18,19 +18,18 @@ from bbedge.errors import Argument, DataError
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.assemble.duplicates import check_unique
 from bbedge.readers.assemble.grid import Grid, Names, Spool, grouped, one_by_one, ordered_replicates, spooled
-from bbedge.readers.assemble.missing_refusal import LAID_OUT, refusal, too_large, uncovered
+from bbedge.readers.assemble.missing_refusal import LAID_OUT, refusal, too_large, why_not_covered
 from bbedge.readers.assemble.missing_scores import (
     AXES,
     PLURALS,
     Axis,
-    Gaps,
     Kept,
-    Outline,
+    MissingCells,
     Plan,
     dropped,
     failed_cells,
     kept_in_words,
-    usable,
+    size,
 )
 from bbedge.readers.assemble.pairing import check_paired
 from bbedge.readers.choices import IncompletePolicy
@@ -41,7 +40,7 @@ from bbedge.records.values import Gaps as GapRule
 from bbedge.text import counted, listed, quoted
 
 if TYPE_CHECKING:
-    from bbedge.readers.assemble.joining import Rows
+    from bbedge.readers.assemble.joining import CodedRows
 
 _PART = re.compile(r"(?:[^\\+]|\\.)+")
 _AXIS_OF: dict[str, Axis] = {f"drop-{PLURALS[axis]}": axis for axis in AXES}
@@ -71,26 +70,14 @@ class Panels:
     """What was dropped, stopped or counted although it is missing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """What else there is to know where scores are missing."""
-
-    policy: IncompletePolicy
-    """What to do about them."""
-    hint: str = ""
-    """What the logs say about them, for the message."""
-    ordered: bool = True
-    """Whether the names of the replicates say in which order they were run."""
-
-
-def build_panels(coder: Coder, *, replicates: Sequence[str], case: Case, least_models: int = 2) -> Panels:
-    """Fill the panels; ``replicates`` are the labels in order, or one label for tables without a replicate column."""
-    grid = Grid.of(coder, replicates)
+def build_panels(rows: CodedRows, *, policy: IncompletePolicy, least_models: int = 2) -> Panels:
+    """Fill the panels; missing scores are dropped or counted by the policy, or refused."""
+    grid = Grid.from_coder(rows.coder, rows.replicates)
     shape = grid.shape
     if shape[1] < least_models:
         raise DataError(
-            f"{coder.chunks[0].table.name}: only one model, {quoted(grid.models.names[0])}; a leaderboard compares two "
-            "or more: add the scores of the others"
+            f"{rows.coder.chunks[0].table.name}: only one model, {quoted(grid.names[1][0])}; a leaderboard compares "
+            "two or more: add the scores of the others"
         )
     if prod(shape) >= 2**62:
         raise DataError(
@@ -98,51 +85,46 @@ def build_panels(coder: Coder, *, replicates: Sequence[str], case: Case, least_m
             Argument("columns"),
             " names the right columns: every model, item and replicate must appear in many rows",
         )
-    keeps = case.policy.drop is None and not case.policy.refuses
-    if grid.is_dense(coder) or (keeps and prod(shape) <= LAID_OUT):
-        return _from_dense(coder, grid, case)
-    return _from_sparse(coder, grid, case)
-
-
-def _from_dense(coder: Coder, grid: Grid, case: Case) -> Panels:
-    values, missing = _filled(coder, grid)
+    keeps = policy.drop is None and not policy.refuses
+    if not (grid.is_dense(rows.coder) or (keeps and prod(shape) <= LAID_OUT)):
+        return _from_sparse(rows, grid, policy)
+    values, missing = _filled(rows.coder, grid)
     if not len(missing):
         return Panels(names=grid.names, values=values)
-    gaps = _gaps(coder, grid, case, missing, "missing")
-    if case.policy.drop is None and not case.policy.refuses:
-        return _settled(coder, gaps, case, values, in_memory=grid.in_memory)
-    kept = _by_dropping(coder, gaps, case)
-    return Panels(
-        names=_kept_names(gaps, kept), values=_cut(values, kept, in_memory=grid.in_memory), notes=(_note(gaps, kept),)
-    )
+    gaps = _missing_cells(rows, grid, missing, "missing")
+    if keeps:
+        return _settled(gaps, policy, values, in_memory=grid.in_memory)
+    kept = _by_dropping(gaps, policy)
+    return _kept_panels(gaps, kept, _cut(values, kept, in_memory=grid.in_memory))
 
 
-def _gaps(
-    coder: Coder, grid: Grid, case: Case, cells: NDArray[np.int64], listing: Literal["missing", "present"]
-) -> Gaps:
+def _missing_cells(
+    rows: CodedRows, grid: Grid, cells: NDArray[np.int64], listing: Literal["missing", "present"]
+) -> MissingCells:
     """What is missing; refused, whatever the policy, if there is nothing to compare."""
-    failed, failed_kinds = failed_cells(coder, grid)
-    gaps = Gaps(
+    failed, failed_kinds = failed_cells(rows.coder, grid)
+    tables = list(dict.fromkeys(chunk.table.name for chunk in rows.coder.chunks))
+    gaps = MissingCells(
         names=grid.names,
         cells=cells,
         listing=listing,
         failed=failed,
         failed_kinds=failed_kinds,
-        ordered=case.ordered,
+        ordered=not rows.are_seeds,
+        sources=tables[0] if len(tables) == 1 else f"{tables[0]} and {len(tables) - 1} more",
+        hint=rows.missing_hint,
     )
-    check_paired(coder, gaps, _sources(coder))
+    check_paired(rows.coder, gaps)
     return gaps
 
 
-def _settled(coder: Coder, gaps: Gaps, case: Case, values: NDArray[np.float64], *, in_memory: bool) -> Panels:
+def _settled(gaps: MissingCells, policy: IncompletePolicy, values: NDArray[np.float64], *, in_memory: bool) -> Panels:
     """The panels with every missing cell as the policy counts it, unless the policy does not cover one."""
-    outline = Outline.of(gaps)
-    if outline is None:
-        raise refusal(gaps, _sources(coder), case.hint, too_large(gaps, case.policy))
-    plan = outline.plan(case.policy)
-    why = uncovered(plan)
-    if why is not None:
-        raise refusal(gaps, _sources(coder), case.hint, why)
+    if gaps.outline is None:
+        raise refusal(gaps, *too_large(gaps, policy))
+    plan = gaps.outline.plan(policy)
+    if why := why_not_covered(plan):
+        raise refusal(gaps, *why)
     return Panels(
         names=(tuple(compress(gaps.names[0], plan.exists)), *gaps.names[1:]),
         values=_completed(values, gaps.cells, plan, in_memory=in_memory),
@@ -156,11 +138,11 @@ def _completed(
     values: NDArray[np.float64], missing: NDArray[np.int64], plan: Plan, *, in_memory: bool
 ) -> NDArray[np.float64]:
     """The panels that exist, with what their missing cells count as; in memory or on disk as they are."""
-    size = values[0].size
-    ends = np.searchsorted(missing, np.arange(len(values) + 1) * size)
+    cells = values[0].size
+    ends = np.searchsorted(missing, np.arange(len(values) + 1) * cells)
 
     def complete(place: int, panel: NDArray[np.float64]) -> NDArray[np.float64]:
-        plan.fill(place, panel, missing[ends[place] : ends[place + 1]] - place * size)
+        plan.fill(place, panel, missing[ends[place] : ends[place + 1]] - place * cells)
         return panel
 
     existing = ((place, panel) for place, panel in enumerate(one_by_one(values)) if plan.exists[place])
@@ -213,52 +195,41 @@ def _cut(values: NDArray[np.float64], kept: Kept, *, in_memory: bool) -> NDArray
     return spooled((panel[np.ix_(models, items)] for panel in stay), shape)
 
 
-def _from_sparse(coder: Coder, grid: Grid, case: Case) -> Panels:
-    check_unique(coder, grid)
-    cells = grid.all_cells(coder)
-    scores = np.concatenate([chunk.scores() for chunk in coder.chunks])
+def _from_sparse(rows: CodedRows, grid: Grid, policy: IncompletePolicy) -> Panels:
+    """What a policy that drops leaves, where there are far more cells than rows."""
+    check_unique(rows.coder, grid)
+    scores = np.concatenate([chunk.scores() for chunk in rows.coder.chunks])
     scored = ~np.isnan(scores)
-    gaps = _gaps(coder, grid, case, cells[scored], "present")
-    kept = _by_dropping(coder, gaps, case)
+    gaps = _missing_cells(rows, grid, grid.all_cells(rows.coder)[scored], "present")
+    kept = _by_dropping(gaps, policy)
     places = gaps.coordinates()
     stays = kept[0][places[0]] & kept[1][places[1]] & kept[2][places[2]]
     # What stays is complete, so its cells in order are the panels.
     order = np.argsort(gaps.cells[stays])
-    values = scores[scored][stays][order].reshape([int(keep.sum()) for keep in kept])
-    return Panels(names=_kept_names(gaps, kept), values=values, notes=(_note(gaps, kept),))
+    return _kept_panels(gaps, kept, scores[scored][stays][order].reshape([int(keep.sum()) for keep in kept]))
 
 
-def _sources(coder: Coder) -> str:
-    tables = list(dict.fromkeys(chunk.table.name for chunk in coder.chunks))
-    return tables[0] if len(tables) == 1 else f"{tables[0]} and {len(tables) - 1} more"
-
-
-def _by_dropping(coder: Coder, gaps: Gaps, case: Case) -> Kept:
+def _by_dropping(gaps: MissingCells, policy: IncompletePolicy) -> Kept:
     """What stays of the panels if the policy drops something, otherwise an error."""
-    policy = case.policy
     if policy.drop is None:
-        raise refusal(gaps, _sources(coder), case.hint, [] if policy.refuses else too_large(gaps, policy))
+        raise refusal(gaps, *(() if policy.refuses else too_large(gaps, policy)))
     kept = gaps.without_holes(_AXIS_OF[policy.drop])
-    if not usable(kept):
+    if not size(kept):
         why = f" would drop {dropped(gaps, kept)} and leave no two models with a complete panel.\n"
-        raise refusal(gaps, _sources(coder), case.hint, [Argument("incomplete", policy.drop), why])
+        raise refusal(gaps, Argument("incomplete", policy.drop), why)
     return kept
 
 
-def _kept_names(gaps: Gaps, kept: Kept) -> Names:
-    replicates, models, items = (
-        tuple(gaps.names[axis][position] for position in np.flatnonzero(kept[axis])) for axis in AXES
-    )
-    return replicates, models, items
-
-
-def _note(gaps: Gaps, kept: Kept) -> Note:
+def _kept_panels(gaps: MissingCells, kept: Kept, values: NDArray[np.float64]) -> Panels:
+    """The panels that stay, with a note of what was dropped."""
+    replicates, models, items = (tuple(compress(*each)) for each in zip(gaps.names, kept, strict=True))
     about = "" if kept[2].all() else ", and the claims are about the items that stay"
-    return Note(
+    note = Note(
         kind="gaps",
         text=f"Dropped {dropped(gaps, kept)} because {gaps.missing} of {prod(gaps.shape)} cells had no score; "
         f"{kept_in_words(kept)} stay{about}. This is only valid if it was decided without looking at the scores.",
     )
+    return Panels(names=(replicates, models, items), values=values, notes=(note,))
 
 
 def repeated_replicates(
@@ -285,7 +256,7 @@ def repeated_replicates(
         )
 
 
-def named_scores(rows: Rows, panels: Panels, blocks: tuple[str, ...], *, blocked: bool) -> Scores:
+def named_scores(rows: CodedRows, panels: Panels, blocks: tuple[str, ...], *, blocked: bool) -> Scores:
     """The panels as scores, with what was noticed and where they came from."""
     labels, models, items = panels.names
     prints = [fingerprints(models, panel) for panel in one_by_one(panels.values)] if len(labels) > 1 else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from bbedge.errors import Argument, Blank, DomainError, FormatError
 from bbedge.readers.assemble.coding import Coder
@@ -17,8 +18,7 @@ from bbedge.readers.sources import Source, open_table
 from bbedge.readers.tables import PlainTable, Table
 from bbedge.readers.tables.columns import Role
 from bbedge.readers.tables.roles import METRIC, ORIGINAL, ColumnError, column_key, find_roles, with_columns
-from bbedge.readers.tables.wide import as_wide
-from bbedge.readers.tables.wrappers import ShapedTable, several_metrics, with_chosen
+from bbedge.readers.tables.shaped import ShapedTable, as_wide, several_metrics, with_chosen
 from bbedge.records.notes import Note
 from bbedge.text import counted, listed, quoted, shown, shown_path
 
@@ -73,11 +73,9 @@ class Described:
 
     def check_listed(self, coder: Coder, items: Sequence[str]) -> None:
         """Raise if the list lacks items of the scores."""
-        if self.listing is None:
-            return
-        there = set(self.listing.items)
+        there = set() if self.listing is None else set(self.listing.items)
         missing = [item for item in dict.fromkeys(original_items(coder, items)) if item not in there]
-        if missing:
+        if self.listing is not None and missing:
             raise FormatError(
                 f"{self.listed_in}: {counted(len(missing), 'item')} of the scores {_are(missing)} not in the list: "
                 f"{listed(missing)}; add {'it' if len(missing) == 1 else 'them'}"
@@ -85,16 +83,15 @@ class Described:
 
     def notes(self, coder: Coder, items: Sequence[str]) -> Iterator[Note]:
         """Items of the list that have no scores."""
-        if self.listing is not None:
-            there = set(original_items(coder, items))
-            without = [item for item in self.listing.items if item not in there]
-            if without:
-                yield Note(
-                    kind="files",
-                    subject=tuple(without),
-                    text=f"{counted(len(without), 'item')} of {self.listed_in} {_are(without)} not among the scores: "
-                    f"{listed(without)}. Means are over the items that have scores.",
-                )
+        there = set(original_items(coder, items))
+        without = [item for item in (self.listing.items if self.listing else ()) if item not in there]
+        if without:
+            yield Note(
+                kind="files",
+                subject=tuple(without),
+                text=f"{counted(len(without), 'item')} of {self.listed_in} {_are(without)} not among the scores: "
+                f"{listed(without)}. Means are over the items that have scores.",
+            )
 
     def _values(self, name: str, coder: Coder, items: Sequence[str], originals: Sequence[str]) -> Iterator[str]:
         known = coder.known(column_key(name))
@@ -104,14 +101,11 @@ class Described:
         for item, original in zip(items, originals, strict=True):
             value = known.get(item) or in_list.get(original, "")
             if not value.strip():
-                raise self._refusal(name, original, listed=bool(in_list))
+                said = f"item {quoted(original)} has no value for {quoted(name)}; every item needs one: fill it in"
+                if in_list:
+                    raise FormatError(f"{self.listed_in}: {said}")
+                raise FormatError(f"{said}, or list the items and their values with ", Argument("items", Blank("FILE")))
             yield value
-
-    def _refusal(self, name: str, item: str, *, listed: bool) -> FormatError:
-        said = f"item {quoted(item)} has no value for {quoted(name)}; every item needs one: fill it in"
-        if listed:
-            return FormatError(f"{self.listed_in}: {said}")
-        return FormatError(f"{said}, or list the items and their values with ", Argument("items", Blank("FILE")))
 
 
 def check_headline(coder: Coder, metrics: Sequence[str]) -> None:
@@ -180,12 +174,10 @@ class Shaping:
 
     def opened(self, source: Source) -> ShapedTable:
         """The table of a file."""
-        in_path: dict[Role, str | None] = {
-            "model": self.choices.in_path(source.path, "model"),
-            "replicate": self.choices.in_path(source.path, "replicate"),
-        }
-        names = {role: name for role, name in in_path.items() if name is not None}
-        return self.shaped(open_table(source.path, source.called), names)
+        roles: tuple[Literal["model", "replicate"], ...] = ("model", "replicate")
+        in_path = {role: self.choices.in_path(source.path, role) for role in roles}
+        given: dict[Role, str] = {role: name for role, name in in_path.items() if name is not None}
+        return self.shaped(open_table(source.path, source.called), given)
 
     def shaped(self, plain: PlainTable, given: Mapping[Role, str]) -> ShapedTable:
         """A table as one with a row for every score; ``given`` are the names that its path says."""
@@ -253,7 +245,13 @@ class Shaping:
                 f" is for metrics, and {plain[0]} names none; convert the logs, or read them alone",
             )
         self._check_names(tables, logs)
-        self._check_dropped(tables)
+        there = {name for table in tables if table.wide for name in table.wide.dropped}
+        for name in self.choices.drop_columns:
+            if name not in there:
+                raise DomainError(
+                    Choice("drop_columns", (shown(name),)),
+                    f": no wide table has a column {quoted(name)}; other columns are not read: leave the option out",
+                )
 
     def _check_names(self, tables: Sequence[Table], logs: Sequence[LogTable]) -> None:
         columns = [role for role in self.chosen if role != "block"]
@@ -279,31 +277,22 @@ class Shaping:
                 )
         self.choices.check_names([seen for log in logs for seen in log.models()])
 
-    def _check_dropped(self, tables: Sequence[Table]) -> None:
-        there = {name for table in tables if table.wide for name in table.wide.dropped}
-        for name in self.choices.drop_columns:
-            if name not in there:
-                raise DomainError(
-                    Choice("drop_columns", (shown(name),)),
-                    f": no wide table has a column {quoted(name)}; other columns are not read: leave the option out",
-                )
-
 
 def wide_notes(tables: Sequence[Table], choices: Choices) -> Iterator[Note]:
     """Which tables were read as wide ones without being asked for, and what was dropped from them."""
-    for table in tables:
-        if table.wide and choices.format is None:
+    for name, wide in ((table.name, table.wide) for table in tables if table.wide):
+        if choices.format is None:
             yield Note(
                 kind="files",
-                subject=(table.name,),
-                text=f"{table.name} was read as a wide table: each of its {len(table.wide.scored):,} other columns is "
-                f"one {table.wide.across}.",
+                subject=(name,),
+                text=f"{name} was read as a wide table: each of its {len(wide.scored):,} other columns is one "
+                f"{wide.across}.",
             )
-        if table.wide and table.wide.dropped:
+        if wide.dropped:
             yield Note(
                 kind="files",
-                subject=(table.name,),
-                text=f"Dropped from {table.name} on purpose: column {listed(table.wide.dropped)}.",
+                subject=(name,),
+                text=f"Dropped from {name} on purpose: column {listed(wide.dropped)}.",
             )
 
 
@@ -328,9 +317,6 @@ def check_alike(tables: Sequence[Table], roles: Sequence[Mapping[Role, str]], ro
 def check_one_metric(coder: Coder) -> None:
     """Raise if an item has scores of several metrics, in tables that name them, and none was chosen."""
     key = column_key(METRIC)
-    if ORIGINAL in coder.columns or key not in coder.columns:
-        return
-    conflict = coder.columns[key].conflict
-    if conflict is None:
-        return
-    raise several_metrics(conflict.table.location_of_row(conflict.row), coder.names(key))
+    book = coder.columns.get(key)
+    if ORIGINAL not in coder.columns and book is not None and book.conflict is not None:
+        raise several_metrics(book.conflict.place, coder.names(key))

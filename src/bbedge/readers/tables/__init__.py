@@ -1,4 +1,9 @@
-"""Plain tables: one row per score, wide, as CSV, JSON lines, Parquet or a data frame."""
+"""Plain tables: one row per score, or wide, as CSV, JSON lines, Parquet or a data frame.
+
+``delimited``, ``json_rows`` and ``frames`` read what is there, in pieces, and say at which line a row is. ``columns``
+says what a cell may hold, ``roles`` which column plays which role. ``shaped`` makes a table long: with joined columns,
+the cells of a wide table, names from its path, and rows of some metrics. A new kind of file is a ``PlainTable``.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from bbedge.readers.tables.columns import Role
-    from bbedge.readers.tables.wide import WideShape
+    from bbedge.readers.tables.shaped import WideShape
 
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}

@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from functools import reduce
 from numbers import Integral, Real
 from typing import Any, Literal, NoReturn, get_args
 
@@ -112,19 +113,15 @@ def text_problem(value: str) -> str:
 
 def values_of(values: pl.Series | Sequence[Any], *, role: str, fail: Fail) -> pl.Series:
     """The names or the scores of a typed column, or of Python values."""
-    if role == "score":
-        return scores_of(values, fail=fail) if isinstance(values, pl.Series) else scores_from_objects(values, fail=fail)
-    if isinstance(values, pl.Series):
-        return names_of(values, role=role, fail=fail)
-    return names_from_objects(values, role=role, fail=fail)
+    return scores_of(values, fail=fail) if role == "score" else names_of(values, role=role, fail=fail)
 
 
-def names_of(column: pl.Series, *, role: str, fail: Fail) -> pl.Series:
+def names_of(column: pl.Series | Sequence[Any], *, role: str, fail: Fail) -> pl.Series:
     """A column of names as text; null where there is none."""
+    if not isinstance(column, pl.Series) or column.dtype == pl.Object:
+        return names_from_objects(list(column), role=role, fail=fail)
     if column.dtype == pl.String:
         return column
-    if column.dtype == pl.Object:
-        return names_from_objects(column.to_list(), role=role, fail=fail)
     if column.dtype.is_nested() or column.dtype == pl.Binary:
         fail(0, f"the {role} is of type {column.dtype}; expected text or a number")
     if column.dtype.is_integer() and len(column) and column.min() == column.max() and not column.null_count():
@@ -135,13 +132,13 @@ def names_of(column: pl.Series, *, role: str, fail: Fail) -> pl.Series:
     return text.str.strip_suffix(".0") if column.dtype.is_float() else text
 
 
-def scores_of(column: pl.Series, *, fail: Fail) -> pl.Series:
+def scores_of(column: pl.Series | Sequence[Any], *, fail: Fail) -> pl.Series:
     """A column of scores that are not text, as Float64 or Boolean; null where there is none."""
+    if not isinstance(column, pl.Series) or column.dtype == pl.Object:
+        return scores_from_objects(list(column), fail=fail)
     kind = column.dtype
     if kind in (pl.Float64, pl.Boolean):
         return column
-    if kind == pl.Object:
-        return scores_from_objects(column.to_list(), fail=fail)
     if kind.is_numeric() or kind == pl.Null:
         return column.cast(pl.Float64)
     first = int(column.is_not_null().arg_max() or 0)
@@ -288,22 +285,18 @@ def expression_at(schema: Mapping[str, Any], path: str) -> pl.Expr | None:
     names = _fields_at(schema, path.split("."))
     if names is None:
         return None
-    expression = pl.col(names[0])
-    for name in names[1:]:
-        expression = expression.struct.field(name)
-    return expression
+    return reduce(lambda outer, name: outer.struct.field(name), names[1:], pl.col(names[0]))
 
 
 def _fields_at(schema: Mapping[str, Any], parts: Sequence[str]) -> list[str] | None:
     """The names of the column and of the fields, one inside the other, that a path leads through."""
+    if not parts:
+        return []
     for cut in range(len(parts), 0, -1):
         name, rest = ".".join(parts[:cut]), parts[cut:]
         kind = schema.get(name)
-        if not rest and name in schema:
-            return [name]
-        inner = (
-            _fields_at({each.name: each.dtype for each in kind.fields}, rest) if isinstance(kind, pl.Struct) else None
-        )
+        fields = {each.name: each.dtype for each in kind.fields} if isinstance(kind, pl.Struct) else {}
+        inner = _fields_at(fields, rest) if name in schema else None
         if inner is not None:
             return [name, *inner]
     return None

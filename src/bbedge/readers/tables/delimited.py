@@ -60,9 +60,13 @@ class DelimitedFile(PlainTable):
     def head(self, count: int) -> Sequence[Mapping[str, Any]]:
         """The first rows, as texts."""
         header, skipped = self._header()
-        line, chunk = next(self._whole_records(skipped), (0, b""))
-        with _long_fields():
-            return [dict(zip(header, fields, strict=False)) for _, fields in islice(self._records(chunk, line), count)]
+        for line, chunk in self._whole_records(skipped):
+            with _long_fields():
+                rows = [fields for _, fields in islice(self._records(chunk, line), count)]
+            # A piece may hold blank lines only.
+            if rows:
+                return [dict(zip(header, fields, strict=False)) for fields in rows]
+        return []
 
     def location_of_row(self, row: int) -> str:
         """The path and the line at which data row ``row`` (from 0) begins."""

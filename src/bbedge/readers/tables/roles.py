@@ -95,19 +95,17 @@ def find_roles(
     for role in ROLES:
         if role in given or (role == "block" and (blocks == "item" or blocks == "one")):
             continue
-        if role in chosen:
-            if chosen[role] not in found:
-                wrong = shown(chosen[role])
-                raise ColumnError.about(
-                    role,
-                    (),
-                    f"{table}: no column {quoted(chosen[role])} for the {role}; the columns are "
-                    f"{listed(found, limit=20)}: correct ",
-                    Argument("blocks", wrong) if blocks else Argument("columns", {role: wrong}),
-                )
-            roles[role] = chosen[role]
-            continue
-        name = _by_name(found, role, table=table, taken=set(chosen.values()), described=described)
+        if role in chosen and chosen[role] not in found:
+            wrong = shown(chosen[role])
+            raise ColumnError.about(
+                role,
+                (),
+                f"{table}: no column {quoted(chosen[role])} for the {role}; the columns are "
+                f"{listed(found, limit=20)}: correct ",
+                Argument("blocks", wrong) if blocks else Argument("columns", {role: wrong}),
+            )
+        taken = set(chosen.values())
+        name = chosen[role] if role in chosen else _by_name(found, role, table=table, taken=taken, described=described)
         if name is not None:
             roles[role] = name
         elif role not in OPTIONAL:
