@@ -15,7 +15,7 @@ from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError, BoardError, CopiedReplicateError
 from bbedge.gate.gate import Gate
 from bbedge.gate.uses import GateState, UseState, systems_of
-from bbedge.ledger.chain import LedgerEvent, check_head, checked
+from bbedge.ledger.chain import LedgerEvent, check_head, checked_events
 from bbedge.ledger.store import Session
 from bbedge.records.codec import canonical, plain, to_json
 from bbedge.records.events import CountedCopy
@@ -169,7 +169,7 @@ def _require(holds: bool, problem: str) -> None:
 def admitted(events: Iterable[LedgerEvent], session: Session | None = None) -> GateState | None:
     """What checked events say together; ``None`` if there are none."""
     state: GateState | None = None
-    for event in checked(events):
+    for event in checked_events(events):
         state = admit(state, event, session)
     return state
 
