@@ -18,6 +18,7 @@ from bbedge.certificate.derive import (
     largest,
     named_pairs,
     of_view,
+    provenance,
     refusal,
     standing,
     top_sets,
@@ -236,13 +237,7 @@ def _of_design(document: Document) -> dict[str, Any]:
         "design": structs.replace(design, blocks=blocks, weights=weights),
         "items": document.items if weights else sum(design.blocks.sizes),
         "board": board and structs.replace(board, alpha_spent=sum(claim.level for claim in board.claims)),
-        "provenance": document.provenance
-        and structs.replace(
-            document.provenance,
-            version=document.bbedge,
-            design=design.hash,
-            head=board.head if board else UNSET,
-        ),
+        "provenance": document.provenance and provenance(document),
         "first_pass": now
         and structs.replace(
             now,

@@ -31,7 +31,7 @@ from bbedge.gate.first_run import FirstRun
 from bbedge.gate.ledger import record_look, reserve
 from bbedge.gate.uses import systems_of
 from bbedge.records.codec import plain
-from bbedge.records.gate_report import GateReport
+from bbedge.records.gate import GateReport
 from bbedge.records.policy import Policy
 from bbedge.records.study import Names, Servers
 from bbedge.text import counted, listed, quoted, shown_path

@@ -19,8 +19,7 @@ from bbedge.ledger.chain import LedgerEvent, check_head, checked_events
 from bbedge.ledger.store import Session
 from bbedge.records.codec import canonical, plain, to_json
 from bbedge.records.events import CountedCopy
-from bbedge.records.gate import ItemListing, PolicyFrozen, UseBegun, UseDecided, UseLooked
-from bbedge.records.gate_report import ClaimResult
+from bbedge.records.gate import ClaimResult, ItemListing, PolicyFrozen, UseBegun, UseDecided, UseLooked
 from bbedge.text import quoted
 
 _TOLERANCE = 1e-9  # evidence may differ by rounding between machines, and nothing else may

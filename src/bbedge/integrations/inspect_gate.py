@@ -249,6 +249,6 @@ class GateStopping:
 
 def _is_decided(now: _Progress) -> bool:
     """Whether no further epoch is needed."""
-    from bbedge.records.gate_report import awaited
+    from bbedge.records.gate import awaited
 
     return now.off is None and now.report is not None and not awaited(now.report.results)
