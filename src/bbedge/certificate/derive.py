@@ -71,6 +71,11 @@ class PairTable:
             first_checkpoint=np.zeros_like(first) if early is None else early.first_certified,
         )
 
+    @property
+    def tested(self) -> NDArray[np.bool_]:
+        """The directions that are tested."""
+        return ~np.isnan(self.log_e)
+
     def ordered(self, order: Sequence[int]) -> PairTable:
         """The same with the models in another order."""
         if list(order) == list(range(len(self.names))):

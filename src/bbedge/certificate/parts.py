@@ -111,8 +111,7 @@ class Parts:
         """The listed directions that are tested together, and their level: of a board, those of each claim."""
         if self.pairs is None:
             return
-        tested = ~np.isnan(self.pairs.log_e)
-        share = self.document.design.certificate_share
+        tested, share = self.pairs.tested, self.document.design.certificate_share
         if not self.document.board:
             yield tested, self.document.design.alpha * share
         later = {claim.newcomer for claim in self.claims} - {None}
