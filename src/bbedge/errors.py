@@ -135,3 +135,10 @@ class ReportedError(EvaluationError):
     def __reduce__(self) -> tuple[type, tuple[str, str]]:
         """Pickle both messages."""
         return type(self), (str(self), self.brief)
+
+
+def raise_first(kind: type[BbedgeError], *problems: tuple[object, str]) -> None:
+    """Raise an error with the first sentence whose condition holds; nothing happens if none does."""
+    for is_so, what in problems:
+        if is_so:
+            raise kind(what)

@@ -11,7 +11,7 @@ from bbedge.gate import Claim, Policy
 from bbedge.gate.first_run import FirstRun
 from bbedge.gate.forecast import ClaimForecast
 from bbedge.gate.ledger import record, record_look, reserve
-from bbedge.records.gate_report import ClaimOutlook
+from bbedge.records.gate import ClaimOutlook
 from calibration.binomial_rule import breaks
 from calibration.repetitions import ALPHA, show
 

@@ -15,7 +15,7 @@ from bbedge.core.scores import Scores
 from bbedge.display.gate import advice, contradiction, sentence
 from bbedge.gate import Claim, Policy, gate
 from bbedge.readers import read_scores
-from bbedge.records.gate_report import EXIT_CODES, ClaimOutlook, Verdict
+from bbedge.records.gate import EXIT_CODES, ClaimOutlook, Verdict
 from bbedge.records.policy import ClaimKind
 from e2e.gate_scores import write_swapped
 

@@ -17,7 +17,7 @@ from bbedge.core.copies import described
 from bbedge.core.leaderboard import Certifier
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError, BoardError, CopiedReplicateError, NoBoardError
-from bbedge.ledger.chain import LedgerEvent, checked
+from bbedge.ledger.chain import LedgerEvent, checked_events
 from bbedge.ledger.store import Session, Vector
 from bbedge.ledger.vectors import digest
 from bbedge.records.codec import to_json
@@ -38,7 +38,7 @@ from bbedge.records.values import Copies
 
 def whole_ledger(session: Session) -> list[LedgerEvent]:
     """All events, each checked; a ledger without a beginning or an end is refused."""
-    events = list(checked(session.events()))
+    events = list(checked_events(session.events()))
     if not events:
         raise NoBoardError("the board is empty: its creation was interrupted; run bbedge board init again")
     if session.head() != events[-1].hash:
@@ -228,7 +228,7 @@ class Change:
         Where there is one already, nothing is written. If it began otherwise, its registration is returned; with
         ``any_seed`` the seed of its order may be another one.
         """
-        events = list(checked(session.events()))
+        events = list(checked_events(session.events()))
         if not events:
             state, event = create(proposed)
             cls(session=session, state=state, events=events, scores=StoredScores(session))._write(event, {})

@@ -16,8 +16,16 @@ from numpy.typing import NDArray
 from bbedge.core.graph import Graph, Ranks
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.errors import FormatError
-from bbedge.records import certificate as records
-from bbedge.records.certificate import Conclusions, Document, Matrix, TopSets, ViewRecord
+from bbedge.records.certificate import (
+    Conclusions,
+    Counts,
+    Document,
+    Edge,
+    Matrix,
+    ProvenanceRecord,
+    TopSets,
+    ViewRecord,
+)
 from bbedge.records.values import Pair
 
 
@@ -63,6 +71,11 @@ class PairTable:
             first_checkpoint=np.zeros_like(first) if early is None else early.first_certified,
         )
 
+    @property
+    def tested(self) -> NDArray[np.bool_]:
+        """The directions that are tested."""
+        return ~np.isnan(self.log_e)
+
     def ordered(self, order: Sequence[int]) -> PairTable:
         """The same with the models in another order."""
         if list(order) == list(range(len(self.names))):
@@ -105,6 +118,14 @@ def of_view(whole: Document, view: ViewRecord) -> Document:
     )
 
 
+def provenance(document: Document) -> ProvenanceRecord:
+    """What a document says of where it comes from; version, design and head follow from the rest of it."""
+    head = document.board.head if document.board else msgspec.UNSET
+    facts: dict[str, Any] = {"version": document.bbedge, "design": document.design.hash, "head": head}
+    record = document.provenance
+    return msgspec.structs.replace(record, **facts) if record else ProvenanceRecord(**facts)
+
+
 def standing(ranks: Ranks) -> list[dict[str, Any]]:
     """The fields of each model that follow from how many are certified better and worse."""
     tiers = {model: tier for tier, members in enumerate(ranks.tiers, start=1) for model in members}
@@ -115,9 +136,9 @@ def standing(ranks: Ranks) -> list[dict[str, Any]]:
     ]
 
 
-def counts(ranks: Ranks, edges: int, current: int) -> records.Counts:
+def counts(ranks: Ranks, edges: int, current: int) -> Counts:
     """How long the lists of pairs are."""
-    return records.Counts(pairs=ranks.n_pairs, resolved_pairs=ranks.n_resolved, edges=edges, current_edges=current)
+    return Counts(pairs=ranks.n_pairs, resolved_pairs=ranks.n_resolved, edges=edges, current_edges=current)
 
 
 def named_pairs(names: Sequence[str], pairs: NDArray[np.integer[Any]]) -> tuple[Pair, ...]:
@@ -131,13 +152,13 @@ def top_sets(names: Sequence[str], graph: Graph) -> TopSets:
     return {str(k): None if members is None else tuple(names[i] for i in members) for k, members in sets}
 
 
-def edge_records(pairs: PairTable, ends: NDArray[np.intp], step: float) -> tuple[records.Edge, ...]:
+def edge_records(pairs: PairTable, ends: NDArray[np.intp], step: float) -> tuple[Edge, ...]:
     """The edges whose winners and losers are listed, with what is known of them; each implies at least ``step``."""
     a, b = ends[:, 0], ends[:, 1]
     lengths = pairs.graph.path_lengths[a, b] if step else np.zeros(len(ends))
     columns = (pairs.log_e, pairs.margins, pairs.first_certified, pairs.first_checkpoint)
     return tuple(
-        records.Edge(
+        Edge(
             winner=pairs.names[winner],
             loser=pairs.names[loser],
             log_e=evidence,

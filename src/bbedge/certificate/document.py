@@ -29,14 +29,22 @@ from bbedge.core.design import Design
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.core.looks import EarlyRecord, History
 from bbedge.errors import DesignError, DomainError, FormatError
-from bbedge.records import certificate as records
 from bbedge.records.certificate import (
     Conclusions,
+    CrossedRecord,
     Document,
+    FirstPass,
+    GapsRecord,
+    HistoryRecord,
+    LookRecord,
     Matrix,
+    Model,
+    PartRecord,
+    PositionRecord,
     ProvenanceRecord,
     SourceRecord,
     ViewRecord,
+    matrix,
 )
 from bbedge.records.codec import FILE_VERSION, check_file_version, convert
 from bbedge.records.design import Blocks, BoardRecord, DesignRecord, Pilot, Weights
@@ -107,17 +115,17 @@ def certificate(
     )
 
 
-def _first_run(early: EarlyRecord) -> records.FirstPass:
+def _first_run(early: EarlyRecord) -> FirstPass:
     """How far the first run has come."""
     of_blocks, trend = early.checkpoints[0].of_blocks, early.position
     seen = early.checkpoints[len(early.looks) - 1] if early.looks else None
-    return records.FirstPass(
+    return FirstPass(
         complete=early.is_complete,
         checkpoint=seen.number if seen else 0,
         checkpoints=len(early.checkpoints),
         blocks=of_blocks if early.is_complete else seen.blocks if seen else 0,
         of_blocks=of_blocks,
-        position=records.PositionRecord(
+        position=PositionRecord(
             model=trend.model, correlation=trend.correlation, p_value=trend.adjusted, alarm=trend.is_alarm
         )
         if trend
@@ -186,13 +194,13 @@ def _conclusions(
         counts=counts(graph, graph.n_edges, pairs.current.n_edges),
         certified_k=graph.cuts,
         looks=tuple(
-            records.LookRecord(replicate=look.replicate, edges=look.edges, resolved_pairs=look.resolved_pairs)
+            LookRecord(replicate=look.replicate, edges=look.edges, resolved_pairs=look.resolved_pairs)
             for look in leaderboard.looks
         ),
         parts=msgspec.UNSET
         if early is None
         else tuple(
-            records.PartRecord(
+            PartRecord(
                 checkpoint=checkpoint.number,
                 blocks=checkpoint.blocks,
                 models=look.models,
@@ -205,10 +213,10 @@ def _conclusions(
         outlook=outlook(pairs, replicates=leaderboard.replicates, stopped=stopped, most=most),
         contradictions=leaderboard.contradictions,
         crossed_intervals=tuple(
-            records.CrossedRecord(names=each.models, lower=each.lower, upper=each.upper) for each in leaderboard.crossed
+            CrossedRecord(names=each.models, lower=each.lower, upper=each.upper) for each in leaderboard.crossed
         )
         or msgspec.UNSET,
-        gaps=records.GapsRecord(
+        gaps=GapsRecord(
             cells=gaps.cells,
             models={name: missing for name, missing in zip(design.models, gaps.of_models, strict=True) if missing},
             resolved_if_means=gaps.resolved_if_means,
@@ -236,15 +244,15 @@ def read_document(content: Mapping[str, Any], *, source: str) -> Document:
         raise refusal("'bbedge' is missing", source=source)
     check_file_version(content.get("version"), what=f"{source}: the certificate", kind=FormatError)
     try:
-        return convert(dict(content), Document, source=f"{source}: not a certificate", hook=records.matrix)
+        return convert(dict(content), Document, source=f"{source}: not a certificate", hook=matrix)
     except (FormatError, DesignError, DomainError) as error:
         raise FormatError(f"{error}; expected what bbedge certify --json writes") from error
 
 
-def history_record(history: History, order: Sequence[int]) -> records.HistoryRecord:
+def history_record(history: History, order: Sequence[int]) -> HistoryRecord:
     """What was kept of the looks, with the models in this order."""
     values = tuple(_ordered(each, order) for each in history.values)
-    return records.HistoryRecord(
+    return HistoryRecord(
         replicates=tuple(history.replicates),
         log_thresholds=tuple(history.log_thresholds),
         log_e=values if history.kind == "log_e" else msgspec.UNSET,
@@ -287,7 +295,7 @@ def _design(design: Design, identity: str) -> DesignRecord:
     )
 
 
-def _models(leaderboard: Leaderboard, order: Sequence[int]) -> tuple[records.Model, ...]:
+def _models(leaderboard: Leaderboard, order: Sequence[int]) -> tuple[Model, ...]:
     low, high = leaderboard.design.score_range
     places = standing(leaderboard.graph)
     # That of a part of the items is not the mean of the benchmark.
@@ -297,7 +305,7 @@ def _models(leaderboard: Leaderboard, order: Sequence[int]) -> tuple[records.Mod
     all_items = len(leaderboard.design.layout.order)
     over = leaderboard.mean_items or (all_items,) * len(means)
     return tuple(
-        records.Model(
+        Model(
             name=leaderboard.design.models[i],
             mean=means[i],
             mean_items=msgspec.UNSET if means[i] is None or over[i] == all_items else over[i],

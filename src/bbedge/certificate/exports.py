@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -103,8 +103,7 @@ _GRAPHML = "http://graphml.graphdrawing.org/xmlns"
 def to_dot(certificate: Certificate) -> str:
     """The reduced graph for Graphviz, best on top."""
     lines = ["digraph certified {", '  rankdir="TB";', '  node [shape="box", style="rounded", fontname="sans-serif"];']
-    for i, label in enumerate(_labels(certificate)):
-        lines.append(f"  m{i} [label={_dot_text(label)}];")
+    lines += [f"  m{i} [label={_dot_text(label)}];" for i, label in enumerate(_labels(certificate))]
     lines += [f"  m{a} -> m{b};" for a, b in _reduced(certificate)]
     return "\n".join([*lines, "}"]) + "\n"
 
@@ -121,38 +120,27 @@ def to_graphml(certificate: Certificate) -> str:
     """Every certified edge, with its evidence and margin; models with their means and ranks."""
     from xml.etree import ElementTree
 
+    best, worst = zip(*certificate.graph.rank_intervals, strict=True)
+    nodes: dict[str, tuple[str, Sequence[Any]]] = {
+        "name": ("string", [_xml_text(name) for name in certificate.names]),
+        "mean": ("double", certificate.means),
+        **({"mean_items": ("int", mean_items(certificate))} if has_partial(certificate) else {}),
+        "best_rank": ("int", best),
+        "worst_rank": ("int", worst),
+    }
     root = ElementTree.Element("graphml", {"xmlns": _GRAPHML})
-    keys = (
-        ("node", "name", "string"),
-        ("node", "mean", "double"),
-        *((("node", "mean_items", "int"),) if has_partial(certificate) else ()),
-        ("node", "best_rank", "int"),
-        ("node", "worst_rank", "int"),
-        ("edge", "log_e", "double"),
-        ("edge", "margin", "double"),
-        ("edge", "first_certified", "int"),
-        ("edge", "reduced", "boolean"),
-    )
-    for kind, name, form in keys:
-        ElementTree.SubElement(root, "key", {"id": name, "for": kind, "attr.name": name, "attr.type": form})
+    for kind, names in (("node", {name: form for name, (form, _) in nodes.items()}), ("edge", _EDGE_FORMS)):
+        for name, form in names.items():
+            ElementTree.SubElement(root, "key", {"id": name, "for": kind, "attr.name": name, "attr.type": form})
     graph = ElementTree.SubElement(root, "graph", {"id": "certified", "edgedefault": "directed"})
-    items = mean_items(certificate) if has_partial(certificate) else (None,) * len(certificate.names)
-    for i, (name, mean, ends) in enumerate(
-        zip(certificate.names, certificate.means, certificate.graph.rank_intervals, strict=True)
-    ):
+    for i in range(len(certificate.names)):
         node = ElementTree.SubElement(graph, "node", {"id": f"m{i}"})
-        for key, value in (
-            ("name", _xml_text(name)),
-            ("mean", mean),
-            ("mean_items", items[i]),
-            ("best_rank", ends[0]),
-            ("worst_rank", ends[1]),
-        ):
-            if value is not None:
-                ElementTree.SubElement(node, "data", {"key": key}).text = str(value)
-    for a, b in np.argwhere(certificate.graph.edges).tolist():
+        for key, (_, values) in nodes.items():
+            if values[i] is not None:
+                ElementTree.SubElement(node, "data", {"key": key}).text = str(values[i])
+    for a, b, *values in _edges(certificate):
         edge = ElementTree.SubElement(graph, "edge", {"source": f"m{a}", "target": f"m{b}"})
-        for key, value in _about(certificate, a, b):
+        for key, value in zip(_EDGE_FORMS, values, strict=True):
             ElementTree.SubElement(edge, "data", {"key": key}).text = str(value).lower()
     ElementTree.indent(root)
     text: bytes = ElementTree.tostring(root, encoding="us-ascii", xml_declaration=True)
@@ -163,10 +151,10 @@ def to_csv(certificate: Certificate) -> str:
     """Every certified edge, one a row. Names are plain ASCII, and no spreadsheet runs them as formulas."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["winner", "loser", "log_e", "margin", "first_certified", "reduced"])
+    writer.writerow(["winner", "loser", *_EDGE_FORMS])
     names = [cell(name) for name in certificate.names]
-    for a, b in np.argwhere(certificate.graph.edges).tolist():
-        writer.writerow([names[a], names[b], *(_number(value) for _, value in _about(certificate, a, b))])
+    for a, b, *numbers, is_reduced in _edges(certificate):
+        writer.writerow([names[a], names[b], *map(repr, numbers), int(is_reduced)])
     return text.getvalue()
 
 
@@ -180,15 +168,21 @@ EXPORTS: dict[str, Callable[[Certificate], str]] = {
 """By the ending of the file."""
 
 
-def _about(certificate: Certificate, a: int, b: int) -> Iterator[tuple[str, float | int | bool]]:
-    yield "log_e", float(certificate.log_e[a, b])
-    yield "margin", float(certificate.margins[a, b])
-    yield "first_certified", int(certificate.first_certified[a, b])
-    yield "reduced", bool(certificate.graph.reduction[a, b])
+_EDGE_FORMS = {"log_e": "double", "margin": "double", "first_certified": "int", "reduced": "boolean"}
+"""What is written of an edge, and its type in GraphML."""
 
 
-def _reduced(certificate: Certificate) -> list[tuple[int, int]]:
-    return [(a, b) for a, b in np.argwhere(certificate.graph.reduction).tolist()]
+def _edges(certificate: Certificate) -> Iterator[list[Any]]:
+    """Every certified edge: its ends, then what is written of it."""
+    pairs = certificate.by_pair()
+    matrices = (pairs.log_e, pairs.margins, pairs.first_certified, pairs.graph.reduction)
+    for a, b in np.argwhere(pairs.graph.edges).tolist():
+        yield [a, b, *(matrix[a, b].item() for matrix in matrices)]
+
+
+def _reduced(certificate: Certificate) -> list[list[int]]:
+    ends: list[list[int]] = np.argwhere(certificate.graph.reduction).tolist()
+    return ends
 
 
 def _labels(certificate: Certificate) -> list[str]:
@@ -200,8 +194,8 @@ def _labels(certificate: Certificate) -> list[str]:
 
 def _dot_text(text: str) -> str:
     # In DOT a backslash starts an escape of its own (\N is the node's name), so that it is doubled too.
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{_references(escaped.replace("&", "&amp;"))}"'
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
+    return f'"{escaped.encode("ascii", "xmlcharrefreplace").decode("ascii")}"'
 
 
 def _mermaid_text(text: str) -> str:
@@ -212,17 +206,9 @@ def _mermaid_text(text: str) -> str:
     )
 
 
-def _references(text: str) -> str:
-    return text.encode("ascii", "xmlcharrefreplace").decode("ascii")
-
-
 def _xml_text(name: str) -> str:
     """XML has no way to write most control characters, so that they are shown escaped."""
     return "".join(letter if letter >= " " and letter.isprintable() else shown(letter) for letter in name)
-
-
-def _number(value: float | int | bool) -> str:
-    return str(int(value)) if isinstance(value, bool) else repr(value)
 
 
 _FORMULA = ("=", "+", "-", "@")

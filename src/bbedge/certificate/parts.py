@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from bbedge.certificate.derive import (
     largest,
     named_pairs,
     of_view,
+    provenance,
     refusal,
     standing,
     top_sets,
@@ -57,26 +59,15 @@ class Parts:
     @classmethod
     def of(cls, document: Document, *, source: str) -> Parts:
         """Take a document apart; ``source`` is what messages call it."""
+        for is_so, what in _misfits(document):
+            if is_so:
+                raise refusal(what, source=source)
         names = tuple(model.name for model in document.models)
-        place = {name: i for i, name in enumerate(names)}
-        if len(names) < 2 or len(place) < len(names):
-            raise refusal("needs at least two models, each named once", source=source)
-        for key, groups in _named(document):
-            if not all(name in place for group in groups for name in group):
-                raise refusal(f"{quoted(key)} names a model that is not there", source=source)
-        for key, matrix in _matrices(document):
-            if matrix.shape != (len(names), len(names)):
-                raise refusal(f"{quoted(key)} is not a matrix of {len(names)} x {len(names)}", source=source)
-        pairs = None
-        if _lists_pairs(document, source):
-            first, first_checkpoint = (np.zeros((len(names), len(names)), dtype=np.int64) for _ in range(2))
+        size, place, pairs = len(names), {name: i for i, name in enumerate(names)}, None
+        if document.log_e is not None and document.margins is not None:  # and so all else that has an entry per pair
+            first, first_checkpoint = np.zeros((2, size, size), dtype=np.int64)
             for edge in document.edges or ():
-                if not {edge.winner, edge.loser} <= place.keys() or edge.winner == edge.loser:
-                    raise refusal("'edges' names a model that is not there", source=source)
                 ends = place[edge.winner], place[edge.loser]
-                if first[ends]:
-                    what = f"'edges' lists {quoted(edge.winner)} over {quoted(edge.loser)} twice"
-                    raise refusal(what, source=source)
                 first[ends], first_checkpoint[ends] = edge.first_certified, edge.first_part or 0
             graph = Graph(first > 0)
             listed = np.zeros_like(graph.edges)
@@ -84,15 +75,16 @@ class Parts:
                 listed[place[winner], place[loser]] = True
             pairs = PairTable(
                 names=names,
-                log_e=_there(document.log_e),
-                log_thresholds=np.full((len(names), len(names)), np.nan),
-                margins=_there(document.margins),
+                log_e=document.log_e,
+                log_thresholds=np.full((size, size), np.nan),
+                margins=document.margins,
                 graph=graph,
                 current=graph if document.current_edges is UNSET else Graph(listed),
                 first_certified=first,
                 first_checkpoint=first_checkpoint,
             )
-        ranks = _ranks(document, source)
+        best, worst = np.array([model.rank_interval for model in document.models], dtype=np.int64).T
+        ranks = Ranks(n_better=best - 1, n_worse=size - worst)
         views = tuple(
             cls.of(of_view(document, view), source=f"{source}, view {quoted(view.name)}")
             for view in document.views or ()
@@ -119,8 +111,7 @@ class Parts:
         """The listed directions that are tested together, and their level: of a board, those of each claim."""
         if self.pairs is None:
             return
-        tested = ~np.isnan(self.pairs.log_e)
-        share = self.document.design.certificate_share
+        tested, share = self.pairs.tested, self.document.design.certificate_share
         if not self.document.board:
             yield tested, self.document.design.alpha * share
         later = {claim.newcomer for claim in self.claims} - {None}
@@ -140,7 +131,9 @@ class Parts:
         what follows from the listed evidence is a lower bound: see :attr:`is_complete`.
         """
         together = (self, *self.views)
-        thresholds = tuple(np.full(_there(each.document.log_e).shape, np.nan) for each in together)
+        thresholds = tuple(
+            np.full((0, 0) if each.pairs is None else each.pairs.log_e.shape, np.nan) for each in together
+        )
         listed = [i for i, each in enumerate(together) if each.pairs]
         for families in zip(*(together[i].families() for i in listed), strict=True):
             found = _thresholds([together[i] for i in listed], families)
@@ -171,11 +164,9 @@ class Parts:
             ),
             certified_k=ranks.cuts,
             counts=counts(ranks, edges, current),
-            looks=tuple(
-                structs.replace(look, edges=edges, resolved_pairs=ranks.n_resolved)
-                if look is document.looks[-1]
-                else look
-                for look in document.looks
+            looks=(
+                *document.looks[:-1],
+                *(structs.replace(look, edges=edges, resolved_pairs=ranks.n_resolved) for look in document.looks[-1:]),
             ),
             gaps=document.gaps and structs.replace(document.gaps, cells=sum(document.gaps.models.values())),
             **_of_design(document),
@@ -237,38 +228,32 @@ def edges_after_each_look(
 
 def _of_design(document: Document) -> dict[str, Any]:
     """What follows from single facts about the design, the first replicate, the board and the provenance."""
-    design, board, provenance, now = document.design, document.board, document.provenance, document.first_pass
+    design, board, now, parts = document.design, document.board, document.first_pass, document.parts or ()
     blocks = structs.replace(design.blocks, count=len(design.blocks.sizes))
     weights = design.weights and structs.replace(design.weights, items=sum(design.blocks.sizes))
-    found: dict[str, Any] = {
+    complete, blocks_so_far = document.replicates > 0, parts[-1].blocks if parts else 0
+    return {
         "design": structs.replace(design, blocks=blocks, weights=weights),
         "items": document.items if weights else sum(design.blocks.sizes),
-    }
-    if board:
-        found["board"] = structs.replace(board, alpha_spent=sum(claim.level for claim in board.claims))
-    if provenance:
-        found["provenance"] = structs.replace(
-            provenance, version=document.bbedge, design=design.hash, head=board.head if board else UNSET
-        )
-    if now:
-        parts = document.parts or ()
-        complete = document.replicates > 0
-        so_far = parts[-1].blocks if parts else 0
-        found["first_pass"] = structs.replace(
+        "board": board and structs.replace(board, alpha_spent=sum(claim.level for claim in board.claims)),
+        "provenance": document.provenance and provenance(document),
+        "first_pass": now
+        and structs.replace(
             now,
             complete=complete,
             checkpoint=len(parts),
-            blocks=now.of_blocks if complete else so_far,
+            blocks=now.of_blocks if complete else blocks_so_far,
             position=now.position and structs.replace(now.position, alarm=now.position.p_value <= POSITION_ALARM),
-        )
-    return found
+        ),
+    }
 
 
 def _thresholds(views: Sequence[Parts], families: Sequence[tuple[Mask, float]]) -> Sequence[Matrix]:
     """The thresholds of directions of these views that are tested together: which, and at what level, of each view."""
     level = families[0][1]
     log_e = [
-        np.where(mask, _there(view.document.log_e), np.nan) for view, (mask, _) in zip(views, families, strict=True)
+        np.where(mask, view.document.log_e, np.nan)  # type: ignore[arg-type]
+        for view, (mask, _) in zip(views, families, strict=True)
     ]
     wealth = [
         each - (view.document.log_w + np.log(level))
@@ -290,45 +275,40 @@ def _at_most(document: Document, log_thresholds: Matrix) -> Matrix:
     return np.where(np.isnan(log_thresholds), np.nan, largest)
 
 
-def _there(matrix: Matrix | None) -> Matrix:
-    return np.empty((0, 0)) if matrix is None else matrix
-
-
-def _named(document: Document) -> Iterator[tuple[str, Iterable[Sequence[str]]]]:
-    """Every list of names, with the key that it stands under."""
-    for key in ("current_edges", "unresolved", "contradictions"):
-        yield key, getattr(document, key) or ()
-    yield "top_k", (names for names in (document.top_k or {}).values() if names)
-    yield "pilot", [document.pilot.candidate] if document.pilot else []
-    yield "stopped", [tuple(document.stopped or ())]
-    yield "gaps", [tuple(document.gaps.models)] if document.gaps else []
-    yield "crossed_intervals", [each.names for each in document.crossed_intervals or ()]
-    yield "outlook", [(each.ahead, each.behind) for each in document.outlook]
-
-
-def _matrices(document: Document) -> Iterator[tuple[str, Matrix]]:
-    for key, matrix in (("log_e", document.log_e), ("log_w", document.log_w), ("margins", document.margins)):
-        if isinstance(matrix, np.ndarray):
-            yield key, matrix
-    for matrix in document.history.values if document.history else ():
-        yield "log_e" if document.log_w is UNSET else "log_w", matrix
-
-
-def _lists_pairs(document: Document, source: str) -> bool:
-    """Whether matrices and lists of pairs are there: all of them, or none."""
+def _misfits(document: Document) -> Iterator[tuple[object, str]]:
+    """What must not be so, and what to say if it is. Each may rely on all before it being in order."""
+    names = [model.name for model in document.models]
+    known, size = set(names), len(names)
+    yield size < 2 or len(known) < size, "needs at least two models, each named once"
+    lists: list[tuple[str, Iterable[Iterable[str]]]] = [
+        ("current_edges", document.current_edges or ()),
+        ("unresolved", document.unresolved or ()),
+        ("contradictions", document.contradictions),
+        ("top_k", [each for each in (document.top_k or {}).values() if each]),
+        ("pilot", [document.pilot.candidate] if document.pilot else []),
+        ("stopped", [document.stopped or ()]),
+        ("gaps", [document.gaps.models] if document.gaps else []),
+        ("crossed_intervals", [each.names for each in document.crossed_intervals or ()]),
+        ("outlook", [(each.ahead, each.behind) for each in document.outlook]),
+    ]
+    for key, groups in lists:
+        yield not known.issuperset(chain.from_iterable(groups)), f"{quoted(key)} names a model that is not there"
+    kept = [(key, getattr(document, key)) for key in ("log_e", "log_w", "margins")]
+    if document.history:
+        kept += [("log_e" if document.log_w is UNSET else "log_w", each) for each in document.history.values]
+    for key, matrix in kept:
+        wrong = isinstance(matrix, np.ndarray) and matrix.shape != (size, size)
+        yield wrong, f"{quoted(key)} is not a matrix of {size} x {size}"
     written = [key for key in PAIRWISE if getattr(document, key) is not UNSET]
     absent = [key for key in written if getattr(document, key) is None]
-    if absent and len(absent) < len(written):
-        raise refusal(f"{quoted(absent[0])} is null and others are not", source=source)
-    return not absent
-
-
-def _ranks(document: Document, source: str) -> Ranks:
-    """The rank intervals of all models, as the number of better and worse models for each."""
-    size = len(document.models)
+    yield absent and len(absent) < len(written), f"{quoted(''.join(absent[:1]))} is null and others are not"
+    seen: set[tuple[str, str]] = set()
+    for edge in document.edges or ():
+        if not {edge.winner, edge.loser} <= known or edge.winner == edge.loser:
+            yield True, "'edges' names a model that is not there"
+        if (edge.winner, edge.loser) in seen:
+            yield True, f"'edges' lists {quoted(edge.winner)} over {quoted(edge.loser)} twice"
+        seen.add((edge.winner, edge.loser))
     best, worst = np.array([model.rank_interval for model in document.models], dtype=np.int64).T
-    if np.any(best > worst) or np.any(worst > size):
-        raise refusal("'rank_interval' is not a range of ranks", source=source)
-    if (best - 1).sum() != (size - worst).sum():
-        raise refusal("'rank_interval' of the models do not fit together", source=source)
-    return Ranks(n_better=best - 1, n_worse=size - worst)
+    yield np.any(best > worst) or np.any(worst > size), "'rank_interval' is not a range of ranks"
+    yield (best - 1).sum() != (size - worst).sum(), "'rank_interval' of the models do not fit together"

@@ -12,7 +12,6 @@ import re
 import shlex
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from gzip import compress
 from pathlib import PurePath
 from typing import Any
@@ -21,7 +20,7 @@ import msgspec
 
 from bbedge.certificate.document import plain
 from bbedge.errors import Argument, DomainError, FormatError
-from bbedge.records.certificate import TIME, Conclusions, Document, SourceRecord
+from bbedge.records.certificate import TIME, Conclusions, Document
 from bbedge.records.codec import canonical, parse_json
 from bbedge.records.reading import as_options
 
@@ -83,43 +82,6 @@ def _with_whole_numbers(value: Any) -> Any:  # noqa: ANN401 - any JSON
 
 _MOST_NAMED = 3
 _CERTIFICATE, _SCORES, _ARCHIVE = "certificate.json", "SCORES...", "board.jsonl"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Provenance:
-    """What a certificate says of where it comes from; what is ``None`` it does not say."""
-
-    version: str
-    """The version of bbedge that wrote it."""
-    time: str | None
-    """When it was written, in UTC."""
-    design: str
-    """The hash of the design; of a board, its registration."""
-    sources: tuple[SourceRecord, ...] | None
-    """The files that the scores were read from."""
-    scores: str | None
-    """The hash of the scores."""
-    head: str | None
-    """The hash of the last event, if it is of a board."""
-    digest: str | None
-    """The hash of the certificate itself, without the time."""
-    command: str
-    """The command that checks it."""
-
-
-def provenance(document: Document) -> Provenance:
-    """The facts about a document."""
-    record = document.provenance or None
-    return Provenance(
-        version=document.bbedge,
-        time=(record and record.time) or None,
-        design=document.design.hash,
-        sources=(record and record.sources) or None,
-        scores=(record and record.scores) or None,
-        head=document.board.head if document.board else None,
-        digest=(record and record.digest) or None,
-        command=verify_command(document),
-    )
 
 
 def verify_command(document: Document) -> str:

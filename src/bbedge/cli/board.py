@@ -215,11 +215,11 @@ def show(
 def log(place: Place) -> None:
     """List every event in order, of a board or of a gate's ledger."""
     from bbedge.display.ledger import show_events
-    from bbedge.ledger.chain import checked
+    from bbedge.ledger.chain import checked_events
     from bbedge.ledger.store import Store
 
     with Store(place, what="ledger").read() as session:
-        events = list(checked(session.events())) if session.is_gate() else open_board(place).events
+        events = list(checked_events(session.events())) if session.is_gate() else open_board(place).events
     show_events(output(), [(e.seq, e.at, e.kind, particulars(e), e.hash) for e in events])
 
 

@@ -12,8 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bbedge.display.compact import escaped
-from bbedge.records.gate import GateHistory, RecordedUse
-from bbedge.records.gate_report import ClaimResult, GateReport, Release, Verdict
+from bbedge.records.gate import ClaimResult, GateHistory, GateReport, RecordedUse, Release, Verdict
 from bbedge.records.policy import Policy
 from bbedge.records.values import HEADLINE
 from bbedge.text import counted, harmless, shown

@@ -22,7 +22,7 @@ from bbedge.core.scores import Scores
 from bbedge.errors import DesignError, FormatError
 from bbedge.gate.first_run import FirstRun
 from bbedge.gate.gate import candidates_of, gate_after_runs
-from bbedge.records.gate_report import GateReport, Verdict, awaited
+from bbedge.records.gate import GateReport, Verdict, awaited
 from bbedge.records.policy import Policy
 from bbedge.records.study import Drop
 from bbedge.text import counted, listed, quoted, shown

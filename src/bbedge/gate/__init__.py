@@ -6,8 +6,7 @@ events say, ``admit`` the only way onto it. Policy, report and events are record
 
 from bbedge.gate.gate import Gate, gate
 from bbedge.gate.ledger import read_ledger, record
-from bbedge.records.gate import GateHistory, GateUse, RecordedUse
-from bbedge.records.gate_report import ClaimResult, GateReport
+from bbedge.records.gate import ClaimResult, GateHistory, GateReport, GateUse, RecordedUse
 from bbedge.records.policy import Claim, Policy
 
 __all__ = [

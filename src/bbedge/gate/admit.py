@@ -15,12 +15,11 @@ from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError, BoardError, CopiedReplicateError
 from bbedge.gate.gate import Gate
 from bbedge.gate.uses import GateState, UseState, systems_of
-from bbedge.ledger.chain import LedgerEvent, check_head, checked
+from bbedge.ledger.chain import LedgerEvent, check_head, checked_events
 from bbedge.ledger.store import Session
 from bbedge.records.codec import plain
 from bbedge.records.events import CountedCopy
-from bbedge.records.gate import ItemListing, PolicyFrozen, UseBegun, UseDecided, UseLooked
-from bbedge.records.gate_report import ClaimResult
+from bbedge.records.gate import ClaimResult, ItemListing, PolicyFrozen, UseBegun, UseDecided, UseLooked
 from bbedge.text import quoted
 
 _TOLERANCE = 1e-9  # evidence may differ by rounding between machines, and nothing else may
@@ -167,7 +166,7 @@ def _require(holds: bool, problem: str) -> None:
 def admitted(events: Iterable[LedgerEvent], session: Session | None = None) -> GateState | None:
     """What checked events say together; ``None`` if there are none."""
     state: GateState | None = None
-    for event in checked(events):
+    for event in checked_events(events):
         state = admit(state, event, session)
     return state
 

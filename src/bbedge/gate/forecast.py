@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bbedge.core.forecast import Forecast
-from bbedge.records.gate_report import ClaimOutlook
+from bbedge.records.gate import ClaimOutlook
 from bbedge.records.policy import Claim
 
 POWER = 0.8

@@ -32,7 +32,7 @@ from bbedge.gate.verdicts import (
     log_thresholds,
     verdict_of,
 )
-from bbedge.records.gate_report import ClaimResult, GateReport, LookResult
+from bbedge.records.gate import ClaimResult, GateReport, LookResult
 from bbedge.records.options import MARGIN_SHARE
 from bbedge.records.policy import EVERY, Claim, Policy
 from bbedge.text import did_you_mean, listed, quoted

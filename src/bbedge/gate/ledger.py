@@ -30,6 +30,7 @@ from bbedge.records.events import checkpoint_place
 from bbedge.records.gate import (
     GateEvent,
     GateHistory,
+    GateReport,
     GateUse,
     ItemListing,
     PolicyFrozen,
@@ -38,7 +39,6 @@ from bbedge.records.gate import (
     UseDecided,
     UseLooked,
 )
-from bbedge.records.gate_report import GateReport
 from bbedge.records.policy import Policy
 from bbedge.records.values import Copies
 from bbedge.text import counted

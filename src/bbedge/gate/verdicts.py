@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.core.arrays import UNIT
-from bbedge.records.gate_report import Verdict
+from bbedge.records.gate import Verdict
 
 Matrix = NDArray[np.float64]
 Mask = NDArray[np.bool_]

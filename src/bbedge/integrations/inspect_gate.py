@@ -172,7 +172,7 @@ class GateStopping:
 
     async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:  # noqa: A002 - Inspect's name
         """Stop the samples of epochs that are not needed."""
-        from bbedge.records.gate_report import awaited
+        from bbedge.records.gate import awaited
 
         now = self._progress
         if now is None:

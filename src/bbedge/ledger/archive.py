@@ -5,21 +5,21 @@ An archive may come from anywhere. Every line is checked before anything uses it
 
 from __future__ import annotations
 
-import base64
 import json
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, BinaryIO, Final, Literal, TypeVar
 
-from msgspec import Meta, Struct, structs
+from msgspec import Meta, structs
 
-from bbedge.errors import BbedgeError, BoardError, FormatError
+from bbedge.errors import BbedgeError, BoardError, FormatError, raise_first
 from bbedge.files import write_whole
-from bbedge.ledger.chain import KINDS, TEXTS, LedgerEvent
+from bbedge.ledger.chain import KINDS, LedgerEvent
 from bbedge.ledger.store import Session, Store, Vector
 from bbedge.ledger.vectors import checksum
-from bbedge.records.codec import FILE_VERSION, check_file_version, convert, parse_json
+from bbedge.records.codec import FILE_VERSION, check_file_version, convert, parse_json, plain
 from bbedge.records.events import Created, ItemsAdded
 from bbedge.records.gate import ItemListing, PolicyFrozen, UseBegun
 from bbedge.records.values import LARGEST_STORED, Digest, Ordinal, Strict
@@ -45,31 +45,11 @@ class _Head(Strict, frozen=True, kw_only=True):
     """The hash of the last one."""
 
 
-class _StoredVector(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """The scores of a model, as a list."""
-
-    epoch: Ordinal
-    replicate: Annotated[int, Meta(ge=-LARGEST_STORED, le=LARGEST_STORED)]
-    model: str
-    data: bytes
-
-
-class _Row(Strict, frozen=True, kw_only=True):
+class _Row(LedgerEvent, frozen=True, kw_only=True):
     """The line of an event."""
 
-    seq: Ordinal
-    kind: str
-    at: Annotated[str, Meta(pattern="^[ -~]*$", max_length=64)]
-    payload: Annotated[str, Meta(pattern="^[ -~]*$")]
-    previous: Digest
-    hash: Digest
-    vectors: tuple[_StoredVector, ...]
+    vectors: tuple[Vector, ...]
     """The scores that came with it."""
-
-    @property
-    def event(self) -> LedgerEvent:
-        """The event; the ledger checks what it says."""
-        return LedgerEvent(seq=self.seq, **{key: getattr(self, key) for key in TEXTS})
 
 
 class _Cache(Strict, frozen=True, kw_only=True):
@@ -85,22 +65,21 @@ def export_lines(store: Store) -> Iterator[str]:
         head = events[-1].hash if events else None
         kind = _GATE if session.is_gate() else _BOARD
         yield _line({"kind": kind, "version": FILE_VERSION, "events": len(events), "head": head})
-        of_event: dict[int, list[tuple[int, int, str]]] = {}
+        of_event: defaultdict[int, list[tuple[int, int, str]]] = defaultdict(list)
         for epoch, replicate, model, seq in session.vector_places():
-            of_event.setdefault(seq, []).append((epoch, replicate, model))
+            of_event[seq].append((epoch, replicate, model))
         for event in events:
             vectors = []
-            for epoch, replicate, model in of_event.get(event.seq, []):
+            for epoch, replicate, model in of_event[event.seq]:
                 data = session.vectors(epoch, replicate).get(model)
                 if data is None:  # listed, but not found: the index of the table is damaged
                     raise BoardError("the board file is damaged: stored scores cannot be found; verify the board")
-                vectors.append([epoch, replicate, model, base64.b64encode(data).decode("ascii")])
-            yield _line({"seq": event.seq, **{key: getattr(event, key) for key in TEXTS}, "vectors": vectors})
+                vectors.append(Vector(epoch=epoch, replicate=replicate, model=model, data=data))
+            yield _line(_Row(**structs.asdict(event), vectors=tuple(vectors)))
         saved = session.cache()
         if sum(map(len, saved.values())) > LONGEST_LINE // 2:
             saved = {}  # only a shortcut: without it, the evidence is computed again from the scores
-        cache = {claim: base64.b64encode(state).decode("ascii") for claim, state in sorted(saved.items())}
-        yield _line({"cache": cache})
+        yield _line(_Cache(cache=dict(sorted(saved.items()))))
 
 
 def export_file(store: Store, path: str | os.PathLike[str]) -> None:
@@ -110,8 +89,8 @@ def export_file(store: Store, path: str | os.PathLike[str]) -> None:
     write_whole(Path(path), export_lines(store))
 
 
-def _line(content: dict[str, object]) -> str:
-    return json.dumps(content, ensure_ascii=True, separators=(",", ":")) + "\n"
+def _line(content: object) -> str:
+    return json.dumps(plain(content), ensure_ascii=True, separators=(",", ":")) + "\n"
 
 
 def import_file(archive: Path, place: str | os.PathLike[str], *, verify: Callable[[Session], _R]) -> _R:
@@ -125,9 +104,7 @@ def import_file(archive: Path, place: str | os.PathLike[str], *, verify: Callabl
 
 
 def _lines_of(file: BinaryIO, name: str) -> Iterator[str]:
-    number = 0
-    while line := file.readline(LONGEST_LINE + 1):
-        number += 1
+    for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), start=1):
         if len(line) > LONGEST_LINE:
             raise FormatError(f"{name}:{number}: the line has more than {LONGEST_LINE:,} bytes; not a board archive")
         try:
@@ -170,9 +147,9 @@ def _fill(session: Session, lines: Iterable[tuple[int, str]], head: _Head, sourc
         if count == 1 and (row.kind == PolicyFrozen.kind) != (head.kind == _GATE):
             raise FormatError(f"{where}: {head.kind} cannot begin with {quoted(row.kind)}; the file was edited")
         _check_size(row, items, listings, where)
-        session.append(row.event)
+        session.append(row)
         try:
-            session.put_vectors(row.seq, [Vector(**structs.asdict(vector)) for vector in row.vectors])
+            session.put_vectors(row.seq, row.vectors)
         except BoardError as error:
             raise FormatError(f"{where}: {error}") from error
     if saved is None or session.head() != head.head:
@@ -180,14 +157,17 @@ def _fill(session: Session, lines: Iterable[tuple[int, str]], head: _Head, sourc
 
 
 def _check_row(row: _Row, seq: int, where: str) -> None:
-    if row.seq != seq:
-        raise FormatError(f"{where}: event {row.seq} in the place of event {seq}; the file was edited")
-    if row.kind not in KINDS:
-        raise FormatError(f"{where}: {quoted(row.kind)} is not a kind of event; the file was edited")
-    if not all(vector.replicate for vector in row.vectors):
-        raise FormatError(f"{where}: scores of replicate 0; replicates are counted from 1, and pilots from -1")
-    if len({(vector.epoch, vector.replicate, vector.model) for vector in row.vectors}) < len(row.vectors):
-        raise FormatError(f"{where}: the scores of a model come twice; the file was edited")
+    places = [(vector.epoch, vector.replicate, vector.model) for vector in row.vectors]
+    raise_first(
+        FormatError,
+        (row.seq != seq, f"{where}: event {row.seq} in the place of event {seq}; the file was edited"),
+        (row.kind not in KINDS, f"{where}: {quoted(row.kind)} is not a kind of event; the file was edited"),
+        (
+            not all(replicate for _, replicate, _ in places),
+            f"{where}: scores of replicate 0; replicates are counted from 1, and pilots from -1",
+        ),
+        (len(set(places)) < len(places), f"{where}: the scores of a model come twice; the file was edited"),
+    )
 
 
 def _check_size(row: _Row, items: dict[int, int], listings: dict[str, int], where: str) -> None:
@@ -197,7 +177,7 @@ def _check_size(row: _Row, items: dict[int, int], listings: dict[str, int], wher
     """
     if row.kind in (Created.kind, ItemsAdded.kind, UseBegun.kind):
         try:
-            content = row.event.fact
+            content = row.fact
         except BoardError as error:
             raise FormatError(f"{where}: event {row.seq}: {error}") from error
         if isinstance(content, UseBegun):

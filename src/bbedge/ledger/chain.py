@@ -5,41 +5,38 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import get_args
+from typing import Annotated, get_args
 
 import msgspec
+from msgspec import Meta
 
-from bbedge.errors import BoardError, DesignError, DomainError, FormatError
+from bbedge.errors import BoardError, DesignError, DomainError, FormatError, raise_first
 from bbedge.records.codec import check_file_version, convert, parse_json, to_json
 from bbedge.records.events import BoardEvent, Created
 from bbedge.records.gate import GateEvent, PolicyFrozen
+from bbedge.records.values import Digest, Ordinal, Strict
 from bbedge.text import quoted
 
 GENESIS = "0" * 64
 """What the first event covers."""
 
-TEXTS = ("kind", "at", "payload", "previous", "hash")
-"""The texts of an event, which tables and archives hold in this order after its number."""
 
+class LedgerEvent(Strict, frozen=True, kw_only=True, dict=True):
+    """An entry of the ledger, as tables and archives hold it. Make one with :meth:`after`."""
 
-@dataclass(frozen=True, kw_only=True)
-class LedgerEvent:
-    """An entry of the ledger. Make one with :meth:`after`."""
-
-    seq: int
+    seq: Ordinal
     """Position in the ledger, from 1."""
     kind: str
     """What happened."""
-    at: str
+    at: Annotated[str, Meta(pattern="^[ -~]*$", max_length=64)]
     """When, as ISO 8601 in UTC; for people, the statistics do not use it."""
-    payload: str
+    payload: Annotated[str, Meta(pattern="^[ -~]*$")]
     """What the event says, as canonical JSON: the text that the hash covers."""
-    previous: str
+    previous: Digest
     """Hash of the event before."""
-    hash: str
+    hash: Digest
     """Hash of this event and, through ``previous``, of all before."""
 
     @classmethod
@@ -79,51 +76,61 @@ def _digest(seq: int, kind: str, at: str, payload: str, previous: str) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
-def _check_time(event: LedgerEvent, before: str) -> None:
-    """Times have one form, in which their order is that of their texts."""
+def _is_time(text: str) -> bool:
+    """Whether a time has the one form in which the order of times is that of their texts."""
     try:
-        at = datetime.fromisoformat(event.at)
-        is_time = at.utcoffset() == timedelta(0) and at.isoformat(timespec="seconds") == event.at
+        at = datetime.fromisoformat(text)
+        return at.utcoffset() == timedelta(0) and at.isoformat(timespec="seconds") == text
     except ValueError:
-        is_time = False
-    if not is_time:
-        raise BoardError(f"{event.called}: {quoted(event.at)} is not a time in UTC, such as 2026-01-31T09:30:00+00:00")
-    if event.at < before:
-        raise BoardError(f"{event.called}: its time, {event.at}, is before that of the event before it, {before}")
+        return False
 
 
-def checked(events: Iterable[LedgerEvent]) -> Iterator[LedgerEvent]:
+def checked_events(events: Iterable[LedgerEvent]) -> Iterator[LedgerEvent]:
     """The events again, each after a check of its place, its hash and its content."""
-    before, expected, at = GENESIS, 1, ""
+    number, before, at = 0, GENESIS, ""
     family: tuple[str, ...] = ()
     for event in events:
-        if event.seq != expected:
-            raise BoardError(f"event {expected} is missing from the ledger: event {event.seq} comes in its place")
-        if event.previous != before:
-            raise BoardError(f"event {event.seq} does not follow event {expected - 1}: the ledger was edited")
-        if event.hash != _digest(event.seq, event.kind, event.at, event.payload, event.previous):
-            raise BoardError(f"{event.called} does not match its hash: it was edited")
-        _check_time(event, at)
+        raise_first(
+            BoardError,
+            (
+                event.seq != number + 1,
+                f"event {number + 1} is missing from the ledger: event {event.seq} comes in its place",
+            ),
+            (
+                event.previous != before,
+                f"event {event.seq} does not follow event {number}: the ledger was edited",
+            ),
+            (
+                event.hash != _digest(event.seq, event.kind, event.at, event.payload, event.previous),
+                f"{event.called} does not match its hash: it was edited",
+            ),
+            (
+                not _is_time(event.at),
+                f"{event.called}: {quoted(event.at)} is not a time in UTC, such as 2026-01-31T09:30:00+00:00",
+            ),
+            (
+                event.at < at,
+                f"{event.called}: its time, {event.at}, is before that of the event before it, {at}",
+            ),
+        )
         try:
             _ = event.fact
         except BoardError as error:
             raise BoardError(f"event {event.seq}: {error}") from error
-        family = _FAMILIES.get(event.kind, ()) if expected == 1 else family
-        if event.kind not in family or (event.kind in _FAMILIES) != (expected == 1):
+        family = family if number else _FAMILIES.get(event.kind, ())
+        if event.kind not in family or (event.kind in _FAMILIES) != (number == 0):
             raise BoardError(f"{event.called}: a board begins with its design, and has one; a gate with its policy")
-        before, expected, at = event.hash, expected + 1, event.at
+        number, before, at = event.seq, event.hash, event.at
         yield event
 
 
 def check_head(events: Sequence[LedgerEvent], head: str | None) -> None:
     """Refuse a ledger in which no event has a hash that was published earlier, if one is given."""
-    if head is None:
-        return
-    if len(head) < _HEAD_DIGITS:
+    if head is not None and len(head) < _HEAD_DIGITS:
         raise DomainError(
             f"a published hash of {len(head)} digits proves little; give at least {_HEAD_DIGITS} of its 64"
         )
-    if not any(event.hash.startswith(head.lower()) for event in events):
+    if head is not None and not any(event.hash.startswith(head.lower()) for event in events):
         raise BoardError(
             f"no event has the published hash {head[:64]}: the history was rewritten, or this is an older copy of it"
         )

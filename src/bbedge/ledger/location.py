@@ -1,6 +1,6 @@
-"""Where a board is: a file or a PostgreSQL database, how to connect to it, and what its errors mean.
+"""Where a ledger is: a file or a PostgreSQL database, how to connect to it, and what its errors mean.
 
-A new board file is written under another name and then given its own, so that it appears whole or not at all. Nothing
+A new file is written under another name and then given its own, so that it appears whole or not at all. Nothing
 that another process made is ever overwritten or removed: a name that is taken stays as it is.
 """
 
@@ -11,18 +11,19 @@ import os
 import re
 import sqlite3
 import time
-import urllib.parse
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, quote_plus, unquote
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from bbedge.credentials import HIDDEN, redacted, without_credentials
-from bbedge.errors import BoardError, NoBoardError
+from bbedge.errors import BoardError, NoBoardError, raise_first
 from bbedge.files import LockedError, create_beside, lock, sync_folder
 from bbedge.text import quoted, shown, shown_path
 
@@ -53,8 +54,8 @@ _DRIVERS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BoardPlace:
-    """A file or a database, which may hold a board or not. Make one with :meth:`of`."""
+class LedgerLocation:
+    """A file or a database, which may hold a ledger or not. Make one with :meth:`named`."""
 
     name: str
     """How messages call it: without a password."""
@@ -66,7 +67,7 @@ class BoardPlace:
     """How messages call what is there."""
 
     @classmethod
-    def of(cls, place: str | os.PathLike[str], *, what: str = "board") -> BoardPlace:
+    def named(cls, place: str | os.PathLike[str], *, what: str = "board") -> LedgerLocation:
         """A place as the user names it."""
         if isinstance(place, str) and re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", place):
             if not _PLAIN.fullmatch(place):
@@ -88,18 +89,16 @@ class BoardPlace:
             raise BoardError(f"{name}: cannot be the name of a file ({error}); choose another name") from error
         return cls(name=name, path=path, what=what)
 
-    def exists(self) -> bool:
-        """Whether there is a file; a database is taken to be there."""
-        return self.path is None or self.path.exists()
+    def check_file(self, *, may_be_new: bool) -> None:
+        """Refuse what cannot be the file of a ledger: a folder, a device, a pipe; unless it ``may_be_new``, no file.
 
-    def check_kind(self) -> None:
-        """Refuse folders, devices and pipes."""
-        if self.path is not None and self.path.exists() and not self.path.is_file():
-            raise BoardError(f"{self.name}: not a {self.what} file")
-
-    def check_file(self) -> None:
-        """Refuse what cannot be a board file. It is not opened here: closing it would drop the locks of SQLite."""
+        It is not opened here: closing it would drop the locks of SQLite.
+        """
         if self.path is None:
+            return
+        if self.path.exists() and not self.path.is_file():
+            raise BoardError(f"{self.name}: not a {self.what} file")
+        if may_be_new:
             return
         if not self.path.exists():
             raise self.missing("there is no such board")
@@ -115,7 +114,7 @@ class BoardPlace:
         return NoBoardError(f"{self.name}: there is no ledger here yet; the first use of a gate makes it")
 
     def check_free(self) -> None:
-        """Refuse a name that a new board file cannot have."""
+        """Refuse a name that a new file cannot have."""
         if self.path is None:
             return
         if not self.path.parent.is_dir():
@@ -143,15 +142,26 @@ class BoardPlace:
         return sqlite_engine(self.path)
 
     def explained(self, error: DBAPIError | OSError) -> BoardError:
-        """What an error of the database or the disk means for the board."""
+        """What an error of the database or the disk means, by its code: texts of drivers change and are translated."""
         cause = getattr(error, "orig", None) or error
         text = error.strerror or str(error) if isinstance(error, OSError) else self.safe(_reason(cause))
-        return BoardError(f"{self.name}: {_explanation(cause, text, self.what)}")
+        code: tuple[str, int | str]
+        if isinstance(cause, OSError):
+            code = "system", cause.errno or 0
+        elif (found := getattr(cause, "sqlite_errorcode", None)) is not None:
+            code = "SQLite", found & 0xFF  # the rest of an extended code gives details
+        else:  # psycopg, psycopg2
+            code = "SQLSTATE", getattr(cause, "sqlstate", None) or getattr(cause, "pgcode", None) or ""
+        meaning = _MEANINGS.get(code, "the database answered: {text}")
+        return BoardError(f"{self.name}: {meaning.format(text=text, what=self.what, seconds=BUSY_SECONDS)}")
 
     def safe(self, text: str) -> str:
         """A message of a driver without the secrets of the URL."""
         if self.url is not None:
-            for secret in sorted(_secrets(self.url), key=len, reverse=True):
+            hidden = (self.url.password, *(value for key, value in self.url.query.items() if key.lower() in _SECRETS))
+            # As they are and as they are written in a URL.
+            forms = ((each, quote(each, safe=""), quote_plus(each)) for each in map(str, filter(None, hidden)))
+            for secret in sorted(chain.from_iterable(forms), key=len, reverse=True):
                 # A password that is also the name of the user or the database is shown as that name anyway.
                 if len(secret) >= _LEAST_SECRET and secret not in self.name:
                     text = text.replace(secret, HIDDEN)
@@ -164,27 +174,19 @@ def _url(place: str, name: str, what: str) -> sa.URL:
         url = sa.make_url(place)
     except (SQLAlchemyError, ValueError) as error:  # ValueError: a port that is no number
         raise BoardError(f"{name}: not the URL of a database; {expected}") from error
-    if url.drivername not in _DRIVERS:
-        raise BoardError(
+    twice = [key for key, value in url.query.items() if not isinstance(value, str)]
+    raise_first(
+        BoardError,
+        (
+            url.drivername not in _DRIVERS,
             f"{name}: a {what} lives in a file or in PostgreSQL, not in {shown(url.drivername)}; name a file, or give "
-            "a URL that begins with postgresql://"
-        )
-    for key, value in url.query.items():
-        if not isinstance(value, str):
-            raise BoardError(f"{name}: the parameter {quoted(key)} is given twice; give it once")
-    if url.port is not None and not 0 < url.port < 1 << 16:
-        raise BoardError(f"{name}: there is no port {url.port}; {expected}")
-    if "\0" in urllib.parse.unquote(place):
-        raise BoardError(f"{name}: a null character cannot be part of the URL of a database; {expected}")
+            "a URL that begins with postgresql://",
+        ),
+        (twice, f"{name}: the parameter {quoted(''.join(twice[:1]))} is given twice; give it once"),
+        (url.port is not None and not 0 < url.port < 1 << 16, f"{name}: there is no port {url.port}; {expected}"),
+        ("\0" in unquote(place), f"{name}: a null character cannot be part of the URL of a database; {expected}"),
+    )
     return url.set(drivername=_DRIVERS[url.drivername])
-
-
-def _secrets(url: sa.URL) -> Iterator[str]:
-    """What must not be shown, as it is and as it is written in a URL."""
-    found = [url.password, *(str(value) for key, value in url.query.items() if key.lower() in _SECRETS)]
-    for each in found:
-        if each is not None:
-            yield from (str(each), urllib.parse.quote(str(each), safe=""), urllib.parse.quote_plus(str(each)))
 
 
 def sqlite_engine(path: Path) -> sa.Engine:
@@ -193,7 +195,7 @@ def sqlite_engine(path: Path) -> sa.Engine:
     journal = Path(f"{path}-wal")  # of a writer that is at work or was killed: it holds what was saved last
     if path.exists() and not journal.exists() and not os.access(path.parent, os.W_OK):
         # A journal cannot be written beside the file; open the file as immutable.
-        quoted_path = urllib.parse.quote(os.fsencode(path))
+        quoted_path = quote(os.fsencode(path))
         url = sa.URL.create("sqlite", database=f"file:{quoted_path}", query={"immutable": "1", "uri": "true"})
     engine = sa.create_engine(url, poolclass=sa.NullPool, connect_args={"timeout": BUSY_SECONDS})
     sa.event.listen(engine, "connect", _prepare)
@@ -202,16 +204,13 @@ def sqlite_engine(path: Path) -> sa.Engine:
 
 def _prepare(connection: Any, _record: object) -> None:  # noqa: ANN401 - the driver's own connection
     connection.isolation_level = None  # we say BEGIN ourselves
-    cursor = connection.cursor()
-    cursor.execute("PRAGMA foreign_keys = ON")
-    cursor.execute("PRAGMA trusted_schema = OFF")
     try:
-        cursor.execute("PRAGMA synchronous = FULL")
+        for setting in ("foreign_keys = ON", "trusted_schema = OFF", "synchronous = FULL"):
+            connection.execute(f"PRAGMA {setting}")
     except UnicodeDecodeError as error:  # SQLite quotes a damaged schema in its message
         damaged = sqlite3.DatabaseError("database schema is malformed")
         damaged.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
         raise damaged from error
-    cursor.close()
 
 
 def use_journal(connection: sa.Connection) -> None:
@@ -224,42 +223,36 @@ def _reason(error: BaseException) -> str:
     return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
-_BUSY = "another program kept writing to the {what} for {seconds:.0f} s; try again. Nothing was changed"
-_READ_ONLY = "the {what} cannot be written ({text}); check the disk and its permissions. Nothing was changed"
-_FULL = "the disk is full or failing ({text}). The last change was not made; earlier content is unchanged"
-_OTHER_FILE = "not a {what}: the file is damaged or of another kind; restore it from a copy or an export"
-_DAMAGED = "the {what} file is damaged ({text}); restore it from a copy or an export"
-_UNOPENED = "the {what} cannot be opened ({text}); check the folder and its permissions"
-
-_EXPLANATIONS: dict[int | str, str] = {
-    # Primary result codes of SQLite.
-    **dict.fromkeys((sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED), _BUSY),
-    **dict.fromkeys((sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM), _READ_ONLY),
-    **dict.fromkeys((sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR), _FULL),
-    sqlite3.SQLITE_NOTADB: _OTHER_FILE,
-    sqlite3.SQLITE_CORRUPT: _DAMAGED,
-    sqlite3.SQLITE_CANTOPEN: _UNOPENED,
-    # SQLSTATE codes of PostgreSQL: lock timeout; read-only transaction, no privilege; disk full, I/O error; corruption.
-    "55P03": _BUSY,
-    **dict.fromkeys(("25006", "42501"), _READ_ONLY),
-    **dict.fromkeys(("53100", "58030"), _FULL),
-    **dict.fromkeys(("XX001", "XX002"), _DAMAGED),
+# Primary result codes of SQLite, SQLSTATE codes of PostgreSQL, and error numbers of the system, by what they mean.
+_CODES: dict[str, dict[str, tuple[int | str, ...]]] = {
+    "another program kept writing to the {what} for {seconds:.0f} s; try again. Nothing was changed": {
+        "SQLite": (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED),
+        "SQLSTATE": ("55P03",),  # lock timeout
+    },
+    "the {what} cannot be written ({text}); check the disk and its permissions. Nothing was changed": {
+        "SQLite": (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM),
+        "SQLSTATE": ("25006", "42501"),  # read-only transaction, no privilege
+        "system": (errno.EACCES, errno.EPERM, errno.EROFS),
+    },
+    "the disk is full or failing ({text}). The last change was not made; earlier content is unchanged": {
+        "SQLite": (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR),
+        "SQLSTATE": ("53100", "58030"),  # disk full, I/O error
+        "system": (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO),
+    },
+    "not a {what}: the file is damaged or of another kind; restore it from a copy or an export": {
+        "SQLite": (sqlite3.SQLITE_NOTADB,),
+    },
+    "the {what} file is damaged ({text}); restore it from a copy or an export": {
+        "SQLite": (sqlite3.SQLITE_CORRUPT,),
+        "SQLSTATE": ("XX001", "XX002"),
+    },
+    "the {what} cannot be opened ({text}); check the folder and its permissions": {
+        "SQLite": (sqlite3.SQLITE_CANTOPEN,),
+    },
 }
-_OF_SYSTEM = {
-    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), _READ_ONLY),
-    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO), _FULL),
+_MEANINGS = {
+    (kind, code): meaning for meaning, codes in _CODES.items() for kind, numbers in codes.items() for code in numbers
 }
-
-
-def _explanation(error: BaseException, text: str, what: str) -> str:
-    """What an error means, by its code: the texts of drivers change and are translated."""
-    if isinstance(error, OSError):
-        found = _OF_SYSTEM.get(error.errno or 0)
-    elif (code := getattr(error, "sqlite_errorcode", None)) is not None:
-        found = _EXPLANATIONS.get(code & 0xFF)  # the rest of an extended code gives details
-    else:  # psycopg, psycopg2
-        found = _EXPLANATIONS.get(getattr(error, "sqlstate", None) or getattr(error, "pgcode", None) or "")
-    return (found or "the database answered: {text}").format(text=text, what=what, seconds=BUSY_SECONDS)
 
 
 @contextmanager
@@ -268,42 +261,29 @@ def only_maker(folder: Path, *, seconds: float) -> Iterator[None]:
 
     Without locks the boards are as safe, but a second process is refused instead of waiting.
     """
-    number = _open_folder(folder)
-    if number is None:
-        yield
-        return
-    try:
+    with ExitStack() as held:
+        number = None
+        with suppress(OSError):
+            number = os.open(folder, os.O_RDONLY)
+            held.callback(os.close, number)
         until = time.monotonic() + seconds
-        while not _taken(number):
-            if time.monotonic() > until:
-                raise BoardError(
-                    f"{shown_path(folder)}: another program kept the folder locked for {seconds:.0f} s; try again. "
-                    "Nothing was changed"
-                )
+        while number is not None:
+            try:
+                lock(number)
+                break
+            except LockedError:
+                if time.monotonic() > until:
+                    raise BoardError(
+                        f"{shown_path(folder)}: another program kept the folder locked for {seconds:.0f} s; try again. "
+                        "Nothing was changed"
+                    ) from None
             time.sleep(_POLL_SECONDS)
         yield
-    finally:
-        os.close(number)
-
-
-def _open_folder(folder: Path) -> int | None:
-    try:
-        return os.open(folder, os.O_RDONLY)
-    except OSError:
-        return None
-
-
-def _taken(number: int) -> bool:
-    try:
-        lock(number)
-    except LockedError:
-        return False
-    return True
 
 
 @contextmanager
-def temporary_board(target: Path) -> Iterator[Path]:
-    """A name beside the target for a board that is being made; whatever has it at the end is removed."""
+def temporary_file(target: Path) -> Iterator[Path]:
+    """A name beside the target for a ledger that is being made; whatever has it at the end is removed."""
     path, file = create_beside(target, mode=_MODE, ending=_UNFINISHED)
     file.close()
     try:
@@ -321,16 +301,12 @@ def publish(made: Path, target: Path) -> None:
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        _move(made, target)
+        # Here files cannot have two names.
+        if os.name == "nt":  # pragma: no cover - there, renaming does not replace
+            made.rename(target)
+        else:
+            # An empty file holds the name until the ledger replaces it. No other process writes to it: it is not a
+            # ledger, and making one there needs the lock of the folder.
+            os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _MODE))
+            made.replace(target)
     sync_folder(target.parent)
-
-
-def _move(made: Path, target: Path) -> None:
-    """:func:`publish` where files cannot have two names."""
-    if os.name == "nt":  # pragma: no cover - there, renaming does not replace
-        made.rename(target)
-        return
-    # An empty file holds the name until the board replaces it. No other process writes to it: it is not a board, and
-    # making a board there needs the lock of the folder.
-    os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _MODE))
-    made.replace(target)

@@ -1,7 +1,7 @@
 """Where a ledger is kept, that of a board or of a gate, and its transactions.
 
 One SQLite file by default, or any PostgreSQL database by URL. A write is one transaction that happens whole or not at
-all; writers wait for each other. This module, ``tables`` and ``place`` are the only SQL of the project.
+all; writers wait for each other. This module, ``tables`` and ``location`` are the only SQL of the project.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from sqlalchemy.exc import DBAPIError
 
 from bbedge.errors import BoardError, NoBoardError
 from bbedge.ledger import location
-from bbedge.ledger.location import BoardPlace, only_maker, publish, sqlite_engine, temporary_board, use_journal
-from bbedge.ledger.tables import Session, Vector, is_board, make_tables
+from bbedge.ledger.location import LedgerLocation, only_maker, publish, sqlite_engine, temporary_file, use_journal
+from bbedge.ledger.tables import Session, Vector, has_ledger, make_tables
 from bbedge.text import quoted
 
 __all__ = ["Session", "Store", "Vector", "check_storable"]
@@ -53,26 +53,24 @@ def check_storable(names: Iterable[str], *, most_bytes: int | None = None) -> No
 
 
 class Store:
-    """A database that holds one board. Use :meth:`read` and :meth:`write`.
+    """A database that holds one ledger. Use :meth:`read` and :meth:`write`.
 
-    With ``create`` there need not be a board yet: the first transaction that is kept makes it, together with what it
-    writes. Before, and if it fails, there is nothing. With
-    ``what`` only a board or only a gate's ledger is taken, and messages call it so.
+    With ``create`` there need not be a ledger yet: the first transaction that is kept makes it, together with what it
+    writes. Before, and if it fails, there is nothing. With ``what`` only a board or only a gate's ledger is taken, and
+    messages call it so.
     """
 
     def __init__(self, place: str | os.PathLike[str], *, create: bool = False, what: What = "board") -> None:
         self._what = what
-        self._place = BoardPlace.of(place, what="board" if what == "ledger" else what)
+        self._place = LedgerLocation.named(place, what="board" if what == "ledger" else what)
         self.name = self._place.name
         self._engine: sa.Engine | None = None
         self._is_new = True
-        self._place.check_kind()
-        if not create:
-            self._place.check_file()
-        elif not self._place.exists():
+        self._place.check_file(may_be_new=create)
+        if self._place.path is not None and not self._place.path.exists():
             self._place.check_free()
-            return
-        self._connect(create=create)
+        else:
+            self._connect(create=create)
 
     def check_storable(self, names: Iterable[str]) -> None:
         """Refuse model names that this store can never hold."""
@@ -81,7 +79,7 @@ class Store:
     def _connect(self, *, create: bool) -> None:
         self._engine = self._place.engine()
         with self._explained(), _transaction(self._engine, "read") as connection:
-            self._is_new = not self._is_board(connection)
+            self._is_new = not has_ledger(connection, self.name)
             is_gate = None if self._is_new else Session(connection).is_gate()
         if is_gate is True and self._what == "board":
             raise BoardError(
@@ -92,19 +90,13 @@ class Store:
         if self._is_new and not create:
             raise self.missing()
 
-    def _is_board(self, connection: sa.Connection) -> bool:
-        try:
-            return is_board(connection)
-        except BoardError as error:
-            raise BoardError(f"{self.name}: {error}") from error
-
     @property
     def is_sqlite(self) -> bool:
-        """Whether the board is a file."""
+        """Whether the ledger is a file."""
         return self._place.path is not None
 
     def is_at(self, path: str | os.PathLike[str]) -> bool:
-        """Whether a path leads to the board's own file."""
+        """Whether a path leads to the ledger's own file."""
         return self._place.path is not None and self._place.path == Path(os.path.realpath(path))
 
     @contextmanager
@@ -116,7 +108,7 @@ class Store:
 
     @contextmanager
     def read(self) -> Iterator[Session]:
-        """A consistent view of the board."""
+        """A consistent view of the ledger."""
         if self._engine is None or self._is_new:
             raise self.missing()
         with self._explained(), _transaction(self._engine, "read") as connection:
@@ -128,7 +120,7 @@ class Store:
         path = self._place.path
         with ExitStack() as held:
             if self._is_new and path is not None:
-                # Held until the board exists, so that a second process finds it and is not refused.
+                # Held until the ledger exists, so that a second process finds it and is not refused.
                 held.enter_context(only_maker(path.parent, seconds=location.BUSY_SECONDS))
                 if not path.exists():
                     yield held.enter_context(self._made(path, is_only_maker=True))
@@ -137,9 +129,9 @@ class Store:
 
     @contextmanager
     def write_first(self) -> Iterator[Session]:
-        """:meth:`write` for a board that must not be there yet: refused if one is, before the block or after it.
+        """:meth:`write` for a ledger that must not be there yet: refused if one is, before the block or after it.
 
-        A long block does not stop others from making a board in this folder or at this place.
+        A long block does not stop others from making a ledger in this folder or at this place.
         """
         path = self._place.path
         if path is not None and not path.exists():
@@ -160,27 +152,24 @@ class Store:
             self._connect(create=True)
         assert self._engine is not None
         with self._explained(), _transaction(self._engine, "write") as connection:
-            if self._is_new and not self._is_board(connection):
-                try:
-                    make_tables(connection)
-                except BoardError as error:
-                    raise BoardError(f"{self.name}: {error}") from error
+            if self._is_new and not has_ledger(connection, self.name):
+                make_tables(connection, self.name)
             yield Session(connection)
         self._is_new = False
 
     @contextmanager
     def _made(self, path: Path, *, is_only_maker: bool) -> Iterator[Session]:
-        """The first transaction, in a file of its own that then gets the name of the board."""
+        """The first transaction, in a file of its own that then gets the name of the ledger."""
         with ExitStack() as held:
             try:
                 self._place.check_free()
-                made = held.enter_context(temporary_board(path))
+                made = held.enter_context(temporary_file(path))
             except OSError as error:
                 raise self._place.explained(error) from error
             with self._explained():
                 engine = sqlite_engine(made)
                 with _transaction(engine, "write") as connection:
-                    make_tables(connection)
+                    make_tables(connection, self.name)
                     yield Session(connection)
                 _fold_journal(engine)
             try:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cache
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import sqlalchemy as sa
+from msgspec import Meta, Struct, structs
 
 from bbedge.errors import BoardError
-from bbedge.ledger.chain import TEXTS, LedgerEvent
+from bbedge.ledger.chain import LedgerEvent
 from bbedge.ledger.vectors import digest
 from bbedge.records.codec import FILE_VERSION, check_file_version
 from bbedge.records.gate import PolicyFrozen
+from bbedge.records.values import LARGEST_STORED, Ordinal
 from bbedge.text import quoted, shown
 
 _T = TypeVar("_T")
@@ -28,7 +30,10 @@ EVENTS = sa.Table(
     "bbedge_events",
     _METADATA,
     sa.Column("seq", sa.Integer, primary_key=True, autoincrement=False),
-    *(sa.Column(name, sa.Text if name == "payload" else sa.String, nullable=False) for name in TEXTS),
+    *(
+        sa.Column(name, sa.Text if name == "payload" else sa.String, nullable=False)
+        for name in LedgerEvent.__struct_fields__[1:]
+    ),
 )
 VECTORS = sa.Table(
     "bbedge_vectors",
@@ -52,25 +57,29 @@ CACHE = sa.Table(
 _STATISTICS = frozenset({"sqlite_stat1", "sqlite_stat4"})
 
 
-def is_board(connection: sa.Connection) -> bool:
-    """Whether this database holds a board; ``BoardError`` if it is damaged, or of a version that is not read."""
+def has_ledger(connection: sa.Connection, name: str) -> bool:
+    """Whether this database holds a ledger; ``BoardError`` if it is damaged, or of a version that is not read.
+
+    ``name`` is how messages call the place, here and below.
+    """
     if connection.dialect.name == "sqlite":
         found = _objects(connection)
         if META.name not in found:
             return False
-        _check_objects(found)
+        _check_objects(found, name)
     elif not sa.inspect(connection).has_table(META.name):
         return False
     value = connection.scalar(sa.select(META.c.value).where(META.c.key == "version"))
     if value != str(FILE_VERSION):  # a column of texts
-        check_file_version(value, what="the board", kind=BoardError)
+        check_file_version(value, what=f"{name}: the board", kind=BoardError)
     return True
 
 
-def make_tables(connection: sa.Connection) -> None:
-    """Make the tables of a new board."""
+def make_tables(connection: sa.Connection, name: str) -> None:
+    """Make the tables of a new ledger."""
     if connection.dialect.name == "sqlite" and (found := _objects(connection)):
-        raise BoardError(f"not a board: the file is a database with the {_called(found, min(found))}; choose another")
+        what = _called(found, min(found))
+        raise BoardError(f"{name}: not a board: the file is a database with the {what}; choose another")
     _METADATA.create_all(connection)
     connection.execute(sa.insert(META).values(key="version", value=str(FILE_VERSION)))
 
@@ -85,23 +94,25 @@ def _objects(connection: sa.Connection) -> dict[str, tuple[str, str, str | None]
     }
 
 
-def _check_objects(found: dict[str, tuple[str, str, str | None]]) -> None:
+def _check_objects(found: dict[str, tuple[str, str, str | None]], place: str) -> None:
     """Refuse views, triggers, generated columns: what makes a query return something that is not stored."""
     expected = _expected()
     for name in sorted(found):
-        if name not in expected:
+        if found[name] != expected.get(name):
+            called = _called(found, name)
             raise BoardError(
-                f"the board was changed by another program: it has the {_called(found, name)}, which bbedge does not "
-                "make. Restore the board from a copy or an export"
-            )
-        if found[name] != expected[name]:
-            raise BoardError(
-                f"the board was changed by another program: the {_called(found, name)} is not defined as bbedge "
-                "defines it. Restore the board from a copy or an export"
+                f"{place}: the board was changed by another program: "
+                + (
+                    f"the {called} is not defined as bbedge defines it"
+                    if name in expected
+                    else f"it has the {called}, which bbedge does not make"
+                )
+                + ". Restore the board from a copy or an export"
             )
     for name in sorted(set(expected) - set(found)):
         raise BoardError(
-            f"the board is damaged: the {_called(expected, name)} is missing; restore it from a copy or an export"
+            f"{place}: the board is damaged: the {_called(expected, name)} is missing; restore it from a copy or an "
+            "export"
         )
 
 
@@ -116,16 +127,14 @@ def _expected() -> dict[str, tuple[str, str, str | None]]:
         return _objects(connection)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Vector:
-    """The packed scores of one model in one replicate."""
+class Vector(Struct, frozen=True, kw_only=True, array_like=True, forbid_unknown_fields=True):
+    """The packed scores of one model in one replicate; a list in archives."""
 
-    epoch: int
+    epoch: Ordinal
     """The benchmark version of a board, or the use of a gate, from 1."""
-    replicate: int
+    replicate: Annotated[int, Meta(ge=-LARGEST_STORED, le=LARGEST_STORED)]
     """The replicate, from 1; pilot replicates are -1, -2, ..., parts of a first run are below all of these."""
     model: str
-    """The model."""
     data: bytes
     """Its scores, packed."""
 
@@ -139,8 +148,9 @@ class Session:
     def events(self) -> list[LedgerEvent]:
         """The ledger, in order."""
         rows = self._connection.execute(sa.select(EVENTS).order_by(EVENTS.c.seq))
+        _, *texts = LedgerEvent.__struct_fields__
         return [
-            LedgerEvent(seq=_as(int, row.seq), **{name: _as(str, getattr(row, name)) for name in TEXTS}) for row in rows
+            LedgerEvent(seq=_as(int, row.seq), **{name: _as(str, getattr(row, name)) for name in texts}) for row in rows
         ]
 
     def is_gate(self) -> bool | None:
@@ -156,12 +166,12 @@ class Session:
     def append(self, event: LedgerEvent) -> None:
         """Add an event to the ledger."""
         self._connection.execute(
-            sa.insert(EVENTS).values(seq=event.seq, **{name: getattr(event, name) for name in TEXTS})
+            sa.insert(EVENTS).values({name: getattr(event, name) for name in LedgerEvent.__struct_fields__})
         )
         self._connection.execute(sa.delete(META).where(META.c.key == "head"))
         self._connection.execute(sa.insert(META).values(key="head", value=event.hash))
 
-    def put_vectors(self, event: int, vectors: list[Vector]) -> None:
+    def put_vectors(self, event: int, vectors: Sequence[Vector]) -> None:
         """Store score vectors that came with an event."""
         for vector in vectors:
             try:
@@ -171,17 +181,7 @@ class Session:
         if vectors:
             self._connection.execute(
                 sa.insert(VECTORS),
-                [
-                    {
-                        "epoch": vector.epoch,
-                        "replicate": vector.replicate,
-                        "model": vector.model,
-                        "event": event,
-                        "data": vector.data,
-                        "checksum": digest(vector.data),
-                    }
-                    for vector in vectors
-                ],
+                [{**structs.asdict(each), "event": event, "checksum": digest(each.data)} for each in vectors],
             )
 
     def vectors(self, epoch: int, replicate: int) -> dict[str, bytes]:

@@ -217,7 +217,7 @@ def _problem(message: str, values: object, kind: type) -> str:
         return f"{quoted(missing[1])} is missing{_in(path)}"
     steps = _steps(message)
     if unknown := _UNKNOWN.fullmatch(what):
-        known = _keys(_bare(_kind(kind, steps)))
+        known = list(_fields(_kind(kind, steps)))
         near = did_you_mean(unknown[1], known) or f"; known are {', '.join(known)}"
         return f"unknown key {quoted(unknown[1])}{_in(path)}{near}"
     holder, _, key = re.sub(r"(\[[^]]*\])+$", "", path).rpartition(".")
@@ -254,22 +254,15 @@ def _given(values: object, steps: Iterable[tuple[str, str]]) -> str:
     return "" if isinstance(values, Mapping | list | tuple) else f" = {shown(redacted(repr(values)))}"
 
 
-@cache
-def _info(kind: type) -> inspect.Type:
-    return inspect.type_info(kind)
-
-
 def _kind(kind: type, steps: Iterable[tuple[str, str]]) -> inspect.Type | None:
     """The type at a place of the definition."""
-    at: inspect.Type | None = _info(kind)
+    at: inspect.Type | None = _type_info(kind)
     for key, index in steps:
-        at = _bare(at)
-        if index:
-            at = _entry(at)
-        else:
-            fields = at.fields if isinstance(at, inspect.StructType | inspect.DataclassType) else ()
-            at = next((field.type for field in fields if field.encode_name == key), None)
+        at = _entry(_bare(at)) if index else _fields(at).get(key)
     return at
+
+
+_type_info = cache(inspect.type_info)
 
 
 def _bare(kind: inspect.Type | None) -> inspect.Type | None:
@@ -293,10 +286,12 @@ def _entry(kind: inspect.Type | None) -> inspect.Type | None:
     return kind.value_type if isinstance(kind, inspect.DictType) else None
 
 
-def _keys(kind: inspect.Type | None) -> list[str]:
-    if isinstance(kind, inspect.StructType | inspect.DataclassType):
-        return [field.encode_name for field in kind.fields]
-    return []
+def _fields(kind: inspect.Type | None) -> dict[str, inspect.Type]:
+    """The types of a record's fields, by their names in a file; none if it is not a record."""
+    record = _bare(kind)
+    if not isinstance(record, inspect.StructType | inspect.DataclassType):
+        return {}
+    return {field.encode_name: field.type for field in record.fields}
 
 
 def _noun(kind: inspect.Type | None) -> str:

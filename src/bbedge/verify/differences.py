@@ -76,6 +76,12 @@ class DifferenceList:
         return abs(stated - computed) <= tolerance + (KEPT if rounded else 0.0)
 
 
+def score_scale(score_range: Sequence[float]) -> float:
+    """How large scores are."""
+    low, high = map(float, score_range)
+    return max(abs(low), abs(high), high - low)
+
+
 def unknown_keys(content: object, known: object, place: str = "") -> Iterator[str]:
     """Places of keys in ``content`` that ``known``, the same after it was converted, does not have.
 
@@ -96,9 +102,7 @@ def unknown_keys(content: object, known: object, place: str = "") -> Iterator[st
 
 def compare(stated: Mapping[str, Any], computed: Mapping[str, Any], *, without: Collection[str] = ()) -> DifferenceList:
     """Compare two documents of plain values, field by field, without some keys."""
-    ends = [float(end) for end in computed["design"]["score_range"]]
-    scale = max(*(abs(end) for end in ends), ends[1] - ends[0])
-    to = DifferenceList(scale=scale)
+    to = DifferenceList(scale=score_scale(computed["design"]["score_range"]))
     rest = ({key: value for key, value in each.items() if key not in without} for each in (stated, computed))
     _record(to, "", *rest)
     return to

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from bbedge.board.admit import admit, changed_stages, create
 from bbedge.board.change import created, saved_sums, whole_ledger
@@ -214,17 +215,17 @@ def _difference(saved: bytes, computed: bytes) -> str | None:
     if theirs.keys() != ours.keys():
         return "the list of its arrays"
     for name, mine in ours.items():
-        other = theirs[name]
+        other, found = theirs[name], None
         if name.partition(".")[0] == "evidence":  # a state of its own, for each view
-            inner = _difference(other.tobytes(), mine.tobytes())
-            if inner is not None:
-                return inner
-            continue
-        same = other.dtype == mine.dtype and other.shape == mine.shape
-        if same and mine.dtype.kind == "f":
-            same = np.allclose(other, mine, rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True)
-        elif same:
-            same = np.array_equal(other, mine)
-        if not same:
-            return quoted(name)
+            found = _difference(other.tobytes(), mine.tobytes())
+        elif (other.dtype, other.shape) != (mine.dtype, mine.shape) or not _are_same(other, mine):
+            found = quoted(name)
+        if found is not None:
+            return found
     return None
+
+
+def _are_same(saved: NDArray[Any], computed: NDArray[Any]) -> bool:
+    if computed.dtype.kind == "f":
+        return np.allclose(saved, computed, rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True)
+    return np.array_equal(saved, computed)

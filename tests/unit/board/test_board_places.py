@@ -19,7 +19,7 @@ from sqlalchemy.exc import DBAPIError
 from bbedge.board import Board, BoardDesign
 from bbedge.errors import BoardError
 from bbedge.ledger.archive import export_lines, import_lines
-from bbedge.ledger.location import BoardPlace, publish
+from bbedge.ledger.location import LedgerLocation, publish
 from bbedge.ledger.store import POSTGRESQL_NAME, Store, check_storable
 from bbedge.verify.ledger import verify, verify_session
 from unit.board.boards import make, runs
@@ -342,4 +342,4 @@ def test_the_code_of_an_error_says_what_it_means_and_not_its_words(tmp_path, err
     made = kind("die Datenbank ist gesperrt, locked, disk is full, malformed")
     setattr(made, attribute, code)
     given = made if kind is OSError else DBAPIError("SELECT", {}, made)
-    assert words in str(BoardPlace.of(tmp_path / "board.db").explained(given))
+    assert words in str(LedgerLocation.named(tmp_path / "board.db").explained(given))

@@ -10,7 +10,7 @@ from bbedge.board import BoardDesign
 from bbedge.board.admit import create
 from bbedge.errors import BoardError, FormatError
 from bbedge.ledger.archive import export_lines
-from bbedge.ledger.chain import LedgerEvent, checked, from_payload
+from bbedge.ledger.chain import LedgerEvent, checked_events, from_payload
 from bbedge.records.codec import canonical
 from bbedge.records.codec import to_json as to_payload
 from bbedge.records.events import BoardEvent, ModelAdded, NoteAdded
@@ -112,13 +112,13 @@ def forged(event, at):
 def test_times_have_one_form(events, at):
     first = LedgerEvent.after(None, *("init", "2026-01-31T09:30:00+00:00"), events[0][1])
     with pytest.raises(BoardError, match="is not a time in UTC"):
-        list(checked(forged(first, at)))
+        list(checked_events(forged(first, at)))
 
 
 def test_times_never_run_backwards(events):
     first = LedgerEvent.after(None, *("init", "2026-01-31T09:30:00+00:00"), events[0][1])
-    assert len(list(checked(forged(first, first.at)))) == 2
+    assert len(list(checked_events(forged(first, first.at)))) == 2
     with pytest.raises(BoardError, match="is before that of the event before it"):
-        list(checked(forged(first, "1999-01-31T09:30:00+00:00")))
+        list(checked_events(forged(first, "1999-01-31T09:30:00+00:00")))
     future = LedgerEvent.after(None, *("init", "2999-01-31T09:30:00+00:00"), events[0][1])
     assert LedgerEvent.now(future, "note", "{}").at == future.at

@@ -1,12 +1,12 @@
 """The chain of events: every edit, gap or swap is noticed."""
 
 import json
-from dataclasses import FrozenInstanceError, replace
 
 import pytest
+from msgspec.structs import replace
 
 from bbedge.errors import BoardError
-from bbedge.ledger.chain import GENESIS, _digest, checked
+from bbedge.ledger.chain import GENESIS, _digest, checked_events
 from bbedge.records.events import NoteAdded
 from unit.board.forging import event_after
 
@@ -39,8 +39,8 @@ def test_events_follow_each_other():
     events = chain()
     assert [event.seq for event in events] == [1, 2, 3, 4, 5]
     assert [event.previous for event in events] == [GENESIS, *(event.hash for event in events[:-1])]
-    assert list(checked(events)) == events
-    assert list(checked([])) == []
+    assert list(checked_events(events)) == events
+    assert list(checked_events([])) == []
     assert json.loads(events[3].payload) == {"version": 1, **note(3)}
     assert events[3].content == NoteAdded(version=1, **note(3))
 
@@ -66,7 +66,7 @@ def test_what_json_cannot_say_is_refused():
 
 
 def test_events_are_frozen():
-    with pytest.raises(FrozenInstanceError):
+    with pytest.raises(AttributeError, match="immutable"):
         chain()[0].payload = "{}"
 
 
@@ -85,7 +85,7 @@ def test_an_edited_event_is_named(field, value, message):
     events = chain()
     events[2] = replace(events[2], **{field: value})
     with pytest.raises(BoardError, match=message):
-        list(checked(events))
+        list(checked_events(events))
 
 
 def test_events_before_an_edit_are_still_given():
@@ -93,8 +93,8 @@ def test_events_before_an_edit_are_still_given():
     events[2] = replace(events[2], payload="{}")
     seen = []
     with pytest.raises(BoardError):
-        seen.extend(checked(events))
-    walk = checked(events)
+        seen.extend(checked_events(events))
+    walk = checked_events(events)
     assert [next(walk), next(walk)] == events[:2]
 
 
@@ -103,33 +103,33 @@ def test_a_removed_event_is_named(removed):
     events = chain()
     del events[removed]
     with pytest.raises(BoardError, match=f"event {removed + 1} is missing"):
-        list(checked(events))
+        list(checked_events(events))
 
 
 def test_an_edit_with_a_new_hash_breaks_the_next_link():
     events = chain()
     events[2] = event_after(events[1], "note", events[2].at, note(99))
     with pytest.raises(BoardError, match="event 4 does not follow event 3"):
-        list(checked(events))
+        list(checked_events(events))
 
 
 def test_swapped_events_are_noticed():
     events = chain()
     events[2], events[3] = events[3], events[2]
     with pytest.raises(BoardError, match="event 3 is missing"):
-        list(checked(events))
+        list(checked_events(events))
 
 
 def test_a_doubled_event_is_noticed():
     events = chain()
     with pytest.raises(BoardError, match="event 4 is missing"):
-        list(checked([*events[:3], *events[2:]]))
+        list(checked_events([*events[:3], *events[2:]]))
 
 
 def test_a_kind_of_the_future_is_refused():
     event = event_after(None, "teleport", "2024-01-01T00:00:00+00:00", {})
     with pytest.raises(BoardError, match="event 1: the kind 'teleport' is unknown"):
-        list(checked([event]))
+        list(checked_events([event]))
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_a_kind_of_the_future_is_refused():
 def test_every_event_says_what_its_kind_must_say_and_nothing_else(kind, content, message):
     (first,) = chain(1)
     with pytest.raises(BoardError, match=f"event 2.*: .*({message})"):
-        list(checked([first, event_after(first, kind, first.at, content)]))
+        list(checked_events([first, event_after(first, kind, first.at, content)]))
 
 
 @pytest.mark.parametrize("payload", ['{"a":1,"a":2}', '{"a": 1}', "[" * 100_000, "NaN", '{"a":1e999}', "7", "\x00"])
@@ -165,4 +165,4 @@ def test_a_payload_that_bbedge_does_not_write_is_refused(payload):
     event = replace(chain(1)[0], payload=payload)
     event = replace(event, hash=_digest(event.seq, event.kind, event.at, payload, event.previous))
     with pytest.raises(BoardError, match="event 1: its content"):
-        list(checked([event]))
+        list(checked_events([event]))

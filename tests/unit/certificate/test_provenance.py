@@ -8,10 +8,12 @@ import json
 
 import jsonschema
 import pytest
+from msgspec import UNSET
 
 import bbedge
+from bbedge.certificate.derive import provenance
 from bbedge.certificate.document import certificate, to_json
-from bbedge.certificate.provenance import digest, provenance, verify_command
+from bbedge.certificate.provenance import digest, verify_command
 from bbedge.core.scores import SourceFile
 from bbedge.errors import DomainError, FormatError
 from bbedge.records.certificate import SourceRecord
@@ -25,9 +27,10 @@ TIME = "2026-01-31T12:00:00Z"
 
 def test_panels_alone_have_no_provenance():
     assert "provenance" not in json.loads(to_json(certificate(certified(SCORES))))
-    facts = provenance(certificate(certified(SCORES)))
-    assert (facts.time, facts.scores, facts.sources, facts.digest) == (None,) * 4
-    assert facts.command == "bbedge verify certificate.json SCORES..."
+    made = certificate(certified(SCORES))
+    facts = provenance(made)
+    assert (facts.time, facts.scores, facts.sources, facts.digest) == (UNSET,) * 4
+    assert verify_command(made) == "bbedge verify certificate.json SCORES..."
 
 
 def test_scores_of_python_have_a_hash_and_no_files():

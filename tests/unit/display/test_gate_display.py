@@ -10,7 +10,7 @@ from rich.console import Console
 from bbedge.core.scores import Scores
 from bbedge.display.gate import advice, contradiction, interval, junit, markdown, render, sentence
 from bbedge.gate import Claim, ClaimResult, GateReport, Policy, gate
-from bbedge.records.gate_report import ClaimOutlook, LookResult
+from bbedge.records.gate import ClaimOutlook, LookResult
 
 BAR = {"not_worse_by": -1.0, "better_by": 1.0, "at_least": 0.0, "cheaper_by": 0.0}
 

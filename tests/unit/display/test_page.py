@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.derive import provenance
 from bbedge.certificate.document import certificate, to_json
-from bbedge.certificate.provenance import inside_page, provenance, unpack
+from bbedge.certificate.provenance import inside_page, unpack, verify_command
 from bbedge.core.leaderboard import certify
 from bbedge.display.page import render_page
 from bbedge.display.page.drawing import draw_graph, draw_matrix, fitted
@@ -169,7 +170,7 @@ def test_the_page_says_how_to_verify_it_and_when_it_was_made():
     made = Certificate.made(certify(scores)).sealed("2026-01-31T12:34:56Z")
     facts = provenance(made.content)
     page = html.unescape(render_page(made)).split("<script")[0]
-    assert f'<code class="command">{facts.command}</code>' in page
+    assert f'<code class="command">{verify_command(made.content)}</code>' in page
     for value in (facts.digest, facts.design, facts.scores):
         assert value is None or value in page
     assert facts.digest

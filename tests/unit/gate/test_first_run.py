@@ -15,7 +15,7 @@ from bbedge.gate import Claim, Gate, Policy, gate
 from bbedge.gate.first_run import FirstRun
 from bbedge.gate.gate import gate_after_runs
 from bbedge.records.codec import convert, plain
-from bbedge.records.gate_report import GateReport
+from bbedge.records.gate import GateReport
 
 ITEMS = tuple(f"q{i}" for i in range(240))
 FRACTIONS = (0.05, 0.2, 0.5)

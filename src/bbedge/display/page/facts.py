@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.derive import provenance
 from bbedge.certificate.numbers import Units
-from bbedge.certificate.provenance import provenance
 from bbedge.display.ranking import CONTRADICTION, observed
 from bbedge.display.scope import is_inside_first_run, items, level, measure, missing, promise, runs, shares
 from bbedge.records.design import BoardRecord, DesignRecord

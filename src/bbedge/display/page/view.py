@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from bbedge._version import __version__
 from bbedge.certificate.certificate import Certificate
-from bbedge.certificate.provenance import Provenance, provenance
+from bbedge.certificate.derive import provenance
+from bbedge.certificate.provenance import verify_command
 from bbedge.display.alarm import Alarm, alarm
 from bbedge.display.page.charts import Chart, CostPlot, cost_plots, evidence_chart, pairs_chart
 from bbedge.display.page.drawing import Drawing, Heat, MatrixDrawing, draw_graph, draw_matrix, view_names
@@ -15,6 +16,7 @@ from bbedge.display.page.payload import ItemScores
 from bbedge.display.page.table import ModelInfo, PageTable
 from bbedge.display.scope import has_evidence
 from bbedge.display.verdict import Verdict, verdict
+from bbedge.records.certificate import ProvenanceRecord
 from bbedge.text import shown
 
 
@@ -64,8 +66,10 @@ class PageView:
     """Replicates in the evidence."""
     has_evidence: bool
     """Whether there is a complete run, or a part of the first."""
-    provenance: Provenance
-    """Where the certificate comes from, and how to check it."""
+    provenance: ProvenanceRecord
+    """Where the certificate comes from."""
+    command: str
+    """The command that checks it."""
     version: str = __version__
     """Of the program."""
 
@@ -97,6 +101,7 @@ class PageView:
             replicates=certificate.replicates,
             has_evidence=has_evidence(certificate),
             provenance=provenance(content),
+            command=verify_command(content),
         )
 
 
