@@ -252,5 +252,5 @@ def _in_powers_of_difference(weights: Mapping[int, Floats], shift: float) -> dic
 
 def _side_by_side(places: Rows) -> Places:
     """As a slice where the places lie side by side, which costs no copy."""
-    together = places[-1] - places[0] + 1 == len(places)
-    return slice(int(places[0]), int(places[-1]) + 1) if together else places
+    whole = slice(int(places[0]), int(places[-1]) + 1)
+    return whole if whole.stop - whole.start == len(places) else places

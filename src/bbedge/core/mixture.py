@@ -198,9 +198,9 @@ class Mixture:
     @property
     def _is_sorted(self) -> bool:
         """Whether evidence is read in the order of totals: if that saves more exponentials than sorting costs."""
-        many = math.prod(self._pairs.shape) * len(self._slopes) > self._space.tile
-        comparable = self._matrix.size * len(self._slopes) <= self._space.tile  # every stake with every other
-        return many and comparable and self._space.is_numpy and not self._pairs.batch
+        tile, n_stakes = self._space.tile, len(self._slopes)
+        is_worth_it = math.prod(self._pairs.shape) * n_stakes > tile >= self._matrix.size * n_stakes
+        return is_worth_it and self._space.is_numpy and not self._pairs.batch
 
     def _tile_shape(self) -> tuple[int, int]:
         """Rows and columns of a tile: a square if they are sorted, and whole rows otherwise."""

@@ -173,9 +173,8 @@ def check_panel(
     means = []
     for some in _strips(scores, space):
         # Written so that NaN fails: it spreads to the least and the greatest, and no comparison with it holds.
-        if not (float(xp.min(some)) >= 0.0 and float(xp.max(some)) <= 1.0) and not bool(
-            xp.all(_usable(xp, some, gaps))
-        ):
+        in_range = float(xp.min(some)) >= 0.0 and float(xp.max(some)) <= 1.0
+        if not in_range and not bool(xp.all(_usable(xp, some, gaps))):
             whole = to_numpy(scores)
             cell = tuple(np.argwhere(~_usable(np, whole, gaps))[0])
             raise DataError(
