@@ -142,7 +142,7 @@ def cases(
 
 
 def by_stake(evidence: Evidence) -> bool:
-    return any(isinstance(part.penalty, PenaltyByStake) for part in evidence._mixture._parts)
+    return any(isinstance(each, PenaltyByStake) for each in evidence.penalties.values())
 
 
 # Against the oracle ----------------------------------------------------------------------------------------------
@@ -229,7 +229,7 @@ def test_more_block_sizes_than_stakes_take_the_form_per_stake(kind, tau, rule):
     rng = np.random.default_rng(8)
     case = Case(design=design, blocks=blocks, panels=tuple(rng.random((4, 4, len(blocks)))))
     evidence = case.evidence()
-    assert all(isinstance(part.penalty, PenaltyByStake) for part in evidence._mixture._parts)
+    assert all(isinstance(each, PenaltyByStake) for each in evidence.penalties.values())
     want = oracle.log_evidence_matrix(case.setting, [panel.tolist() for panel in case.panels])
     np.testing.assert_allclose(evidence.log_e(), want, rtol=0, atol=1e-8)
 
