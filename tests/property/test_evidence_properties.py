@@ -246,7 +246,7 @@ def test_the_random_designs_reach_every_branch():
         seen.add((case.design.evidence, case.design.prediction))
         seen.add((case.design.evidence, case.design.stakes.rule))
         seen.add("by stake" if by_stake(evidence) else "by size")
-        seen.update(part.centre for part in evidence._mixture._parts)
+        seen.update(evidence.penalties)
         seen.add((case.design.family.kind, case.design.tau))
         seen.add(("models", len(case.design.models)))
         sizes = case.setting.sizes
