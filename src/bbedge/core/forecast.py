@@ -159,8 +159,8 @@ class Forecast:
 
     def as_one_block(self) -> Forecast:
         """The same runs, analysed with the complete run as one block."""
-        same = {name: getattr(self.design, name) for name in ("alpha", "tau", "method")}
-        whole = Design.make(self.design.models, self.design.items, blocks="one", **same)
+        old = self.design
+        whole = Design.make(old.models, old.items, blocks="one", alpha=old.alpha, tau=old.tau, method=old.method)
         return Forecast(design=whole, outlook=Outlook(noise=self._variance, unevenness=0.0))
 
     @property

@@ -197,14 +197,14 @@ ONE_BLOCK = Study(
             name=name,
             benchmark=benchmark,
             contenders=("BB-EDGE", "CR-EDGE", X_ONE_BLOCK, LIMIT),
-            blocks=1 if benchmark.block_sizes == 100 else None,  # items that depend on each other, analysed as if not
-            looks=100 if name == _LIKE_GSM8K else 400,
+            blocks=blocks,
+            looks=looks,
             measured=("fwer", "power", "standing power", "resolved", "standing resolved"),
         )
-        for name, benchmark in (
-            ("runs that share something", SyntheticBenchmark(block_sizes=100, kappa_block=0.05)),
-            ("independent items", SyntheticBenchmark()),
-            (_LIKE_GSM8K, SyntheticBenchmark(means=_MEANS, n_items=1319)),
+        for name, benchmark, blocks, looks in (
+            ("runs that share something", SyntheticBenchmark(block_sizes=100, kappa_block=0.05), 1, 400),
+            ("independent items", SyntheticBenchmark(), None, 400),
+            (_LIKE_GSM8K, SyntheticBenchmark(means=_MEANS, n_items=1319), None, 100),
         )
     ),
     table=(
