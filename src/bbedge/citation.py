@@ -79,23 +79,13 @@ def as_text() -> str:
 
 def as_bibtex() -> str:
     """How to cite both, as entries for BibTeX and BibLaTeX."""
-    paper = {
-        "author": " and ".join(PAPER.authors),
-        # Braces keep capitals, and the mathematical e is in italics.
-        "title": PAPER.title.replace("LLM", "{LLM}").replace(" e-", " {$e$}-"),
-        "year": str(PAPER.year),
-        "note": _CORRESPONDENCE,
-    }
-    program = {
-        "author": f"{{{SOFTWARE.authors[0]}}}",
-        "title": SOFTWARE.title.replace("LLM", "{LLM}"),
-        "year": str(SOFTWARE.year),
-        "note": SOFTWARE.venue or "",
-    }
-    # Both are of a kind that every style knows: BibTeX has none for software.
-    return f"{_entry(PAPER.key, paper)}\n{_entry(SOFTWARE.key, program)}"
+    paper = _entry(PAPER, " and ".join(PAPER.authors), _CORRESPONDENCE)
+    return f"{paper}\n{_entry(SOFTWARE, f'{{{SOFTWARE.authors[0]}}}', SOFTWARE.venue or '')}"
 
 
-def _entry(key: str, fields: dict[str, str]) -> str:
-    lines = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
-    return f"@misc{{{key},\n{lines}}}\n"
+def _entry(work: Reference, author: str, note: str) -> str:
+    # Braces keep capitals, and the mathematical e is in italics.
+    title = work.title.replace("LLM", "{LLM}").replace(" e-", " {$e$}-")
+    fields = {"author": author, "title": title, "year": work.year, "note": note}
+    # Of a kind that every style knows: BibTeX has none for software.
+    return f"@misc{{{work.key},\n" + "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items()) + "}\n"

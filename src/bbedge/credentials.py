@@ -121,16 +121,17 @@ def find_in_words(words: Sequence[str]) -> list[int]:
     >>> find_in_words(["run", "--api-key", "abc", "--token=abc", "--max-tokens", "100", "--key", "{seed}"])
     [2, 3]
     """
-    found = []
-    for place, word in enumerate(words):
-        flag = _FLAG.fullmatch(words[place - 1]) if place else None
-        if (
-            _is_shaped(word)
-            or (flag is not None and not word.startswith("-") and _is_secret(flag["name"], word))
-            or any(True for _ in _secret_settings(word))
-        ):
-            found.append(place)
-    return found
+    return [
+        place
+        for place, word in enumerate(words)
+        if _is_shaped(word) or (place and _is_flagged(words[place - 1], word)) or any(_secret_settings(word))
+    ]
+
+
+def _is_flagged(before: str, word: str) -> bool:
+    """Whether a word is the value of a flag that names a credential."""
+    flag = _FLAG.fullmatch(before)
+    return flag is not None and not word.startswith("-") and _is_secret(flag["name"], word)
 
 
 def without_credentials(url: str) -> str:
@@ -153,8 +154,7 @@ def redacted(text: str, known: Iterable[str] = ()) -> str:
     >>> redacted("401 for http://a:b@host/v1 (Authorization: Bearer xyz)")
     '401 for http://a:***@host/v1 (Authorization: ***)'
     """
-    text = _without_shapes(_without_known(text, known))
-    text = _without_settings(text)
+    text = _without_settings(_without_shapes(_without_known(text, known)))
     text = _FLAGGED.sub(
         lambda each: each["flag"] + (HIDDEN if _is_secret(each["name"], each["value"]) else each["value"]), text
     )
@@ -188,7 +188,7 @@ def public_address(url: str, known: Iterable[str] = ()) -> str:
     >>> public_address("https://ann:pass@host:8000/v1/?api-version=3&key=abc")
     'https://host:8000/v1/?api-version=3&key=***'
     """
-    plain = _USER.sub(lambda found: found["before"], without_credentials(url))
+    plain = _USER.sub(r"\g<before>", without_credentials(url))
     return _without_shapes(_without_known(plain, known)).rstrip("/")
 
 
@@ -203,8 +203,12 @@ def secret_values(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 def _without_known(text: str, known: Iterable[str]) -> str:
     """A text without these values, also where they are escaped as in JSON or in a URL."""
-    secrets = [secret for secret in known if len(secret) >= _LEAST_KNOWN]
-    forms = {form for secret in secrets for form in (secret, json.dumps(secret)[1:-1], quote(secret, safe=""))}
+    forms = {
+        form
+        for secret in known
+        if len(secret) >= _LEAST_KNOWN
+        for form in (secret, json.dumps(secret)[1:-1], quote(secret, safe=""))
+    }
     for form in sorted(forms, key=len, reverse=True):
         text = text.replace(form, HIDDEN)
     return text
@@ -224,8 +228,8 @@ def _without_shapes(text: str) -> str:
 
 def _is_login(encoded: str) -> bool:
     """Whether it is a user and a password as a header has them, in base64."""
+    padded = encoded.rstrip("=") + "=" * (-len(encoded.rstrip("=")) % 4)
     try:
-        padded = encoded.rstrip("=") + "=" * (-len(encoded.rstrip("=")) % 4)
         return ":" in base64.urlsafe_b64decode(padded.replace("+", "-").replace("/", "_")).decode("utf-8")
     except (binascii.Error, UnicodeDecodeError):
         return False
@@ -257,12 +261,9 @@ def _is_pair(name: object, value: object, *, certain: bool) -> bool:
     """
     if not isinstance(name, str) or not isinstance(value, str):
         return False
-    flag = _FLAG.fullmatch(name)
-    if flag is not None:
-        return not value.startswith("-") and _is_secret(flag["name"], value)
-    if _NAME.fullmatch(name) is None or not _is_secret(name, value):
-        return False
-    return certain or not value.isalpha()
+    if _FLAG.fullmatch(name) is not None:
+        return _is_flagged(name, value)
+    return _NAME.fullmatch(name) is not None and _is_secret(name, value) and (certain or not value.isalpha())
 
 
 def _is_setting(text: str) -> bool:
@@ -279,11 +280,11 @@ def _is_secret(name: str, value: object) -> bool:
         return bool(_PASSWORDS & set(_words(name))) and _names_secret(name)
     if not isinstance(value, str) or not _is_real(value):
         return False
-    if _names_secret(name):
-        return True
     last = _words(name)[-1:]
-    return (last in (["key"], ["auth"], ["sig"]) and _is_random(value)) or (
-        last == ["auth"] and _USER_AND_PASSWORD.fullmatch(value) is not None
+    return (
+        _names_secret(name)
+        or (last in (["key"], ["auth"], ["sig"]) and _is_random(value))
+        or (last == ["auth"] and _USER_AND_PASSWORD.fullmatch(value) is not None)
     )
 
 
@@ -297,15 +298,13 @@ def _names_secret(name: str) -> bool:
     words = _words(name)
     if not words or words[-1] in _ABOUT:
         return False
-    if any(word in _SINGLE for word in words):
-        return True
-    if any(first in _KEYS and then in ("key", "keys") for first, then in pairwise(words)):
-        return True
-    if any(first in _LOGINS and then == "pass" for first, then in pairwise(words)):
-        return True
-    if words[0] == "x" and words[-1] in _OF_HEADERS and len(words) > 1:
-        return True
-    return words[-1] == "token" and (len(words) == 1 or words[-2] not in _OF_TEXT)
+    return (
+        any(word in _SINGLE for word in words)
+        or any(first in _KEYS and then in ("key", "keys") for first, then in pairwise(words))
+        or any(first in _LOGINS and then == "pass" for first, then in pairwise(words))
+        or (words[0] == "x" and words[-1] in _OF_HEADERS and len(words) > 1)
+        or (words[-1] == "token" and (len(words) == 1 or words[-2] not in _OF_TEXT))
+    )
 
 
 def _words(name: str) -> list[str]:

@@ -98,10 +98,9 @@ class CopiedReplicateError(DataError):
     def __init__(self, what: str, remedy: str = "") -> None:
         self.what, self.remedy = what, remedy
         """Which replicates repeat which, and what else can be done about it."""
-        other = f" {remedy}" if remedy else ""
         super().__init__(
             f"{what} Likely causes: greedy decoding, a cache that repeats its answers, or a copied file. If it is a "
-            f"copy, remove it.{other} If every replicate was run separately, count them all with ",
+            f"copy, remove it.{remedy and f' {remedy}'} If every replicate was run separately, count them all with ",
             Argument("copies", "allow"),
             "; the result then states it. Do not run again only because the scores repeat: that selects replicates by "
             "their scores",

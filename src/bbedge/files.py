@@ -115,12 +115,10 @@ def _is_stream(path: Path, status: os.stat_result | None) -> bool:
         return True
     # /dev/stdout leads to an open file, which may be a regular one; a new file would not reach its reader.
     for _ in range(40):
-        if _OPEN_FILE.fullmatch(str(path.absolute())):
-            return True
-        if not path.is_symlink():
-            return False
+        if _OPEN_FILE.fullmatch(str(path.absolute())) or not path.is_symlink():
+            break
         path = path.parent / path.readlink()
-    return False
+    return _OPEN_FILE.fullmatch(str(path.absolute())) is not None
 
 
 def _keep(file: IO[bytes], before: os.stat_result) -> None:

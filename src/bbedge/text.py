@@ -6,8 +6,10 @@ what is shown to a person is escaped and shortened.
 
 from __future__ import annotations
 
+import itertools
 import os
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable
 
 # Control, format (bidirectional marks, joiners), surrogate, private, unassigned, line and paragraph separators:
@@ -45,9 +47,7 @@ def shown(name: str, width: int | None = 60) -> str:
 
 
 def _escaped(character: str) -> str:
-    if character.isascii() and character.isprintable():
-        return character
-    if unicodedata.category(character) not in _UNSAFE:
+    if (character.isascii() and character.isprintable()) or unicodedata.category(character) not in _UNSAFE:
         return character
     code = ord(character)
     if code <= 0xFF:
@@ -100,15 +100,9 @@ def display_names(names: Iterable[str], *, width: int = 40) -> list[str]:
     ['aaaa…aaaa (1)', 'aaaa…aaaa (2)', 'b']
     """
     short = [shown(name, width) for name in names]
-    counts: dict[str, int] = {}
-    for text in short:
-        counts[text] = counts.get(text, 0) + 1
-    used: dict[str, int] = {}
-    result = []
-    for text in short:
-        used[text] = used.get(text, 0) + 1
-        result.append(f"{text} ({used[text]})" if counts[text] > 1 else text)
-    return result
+    counts = Counter(short)
+    number = {text: itertools.count(1) for text in counts}
+    return [f"{text} ({next(number[text])})" if counts[text] > 1 else text for text in short]
 
 
 def folded(name: str) -> str:

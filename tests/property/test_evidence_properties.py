@@ -143,7 +143,7 @@ def cases(
 
 
 def by_stake(evidence: Evidence) -> bool:
-    return any(isinstance(part.penalty, PenaltyByStake) for part in evidence._mixture._parts)
+    return any(isinstance(each, PenaltyByStake) for each in evidence.penalties.values())
 
 
 # Against the oracle ----------------------------------------------------------------------------------------------
@@ -230,7 +230,7 @@ def test_more_block_sizes_than_stakes_take_the_form_per_stake(kind, tau, rule):
     rng = np.random.default_rng(8)
     case = Case(design=design, blocks=blocks, panels=tuple(rng.random((4, 4, len(blocks)))))
     evidence = case.evidence()
-    assert all(isinstance(part.penalty, PenaltyByStake) for part in evidence._mixture._parts)
+    assert all(isinstance(each, PenaltyByStake) for each in evidence.penalties.values())
     want = oracle.log_evidence_matrix(case.setting, [panel.tolist() for panel in case.panels])
     np.testing.assert_allclose(evidence.log_e(), want, rtol=0, atol=1e-8)
 
@@ -247,7 +247,7 @@ def test_the_random_designs_reach_every_branch():
         seen.add((case.design.evidence, case.design.prediction))
         seen.add((case.design.evidence, case.design.stakes))
         seen.add("by stake" if by_stake(evidence) else "by size")
-        seen.update(part.centre for part in evidence._mixture._parts)
+        seen.update(evidence.penalties)
         seen.add((case.design.family.kind, case.design.tau))
         seen.add(("models", len(case.design.models)))
         sizes = case.setting.sizes

@@ -67,9 +67,16 @@ def _with(design: Design, kind: EvidenceKind) -> Design:
 
 def remade(design: Design, **options: Any) -> Design:  # noqa: ANN401 - handed on to Design.make, which is typed
     """A design for the same models, items and blocks, level, margin and directions; other options as given."""
-    kept = {name: getattr(design, name) for name in ("blocks", "alpha", "tau", "prediction", "score_range")}
-    family = {"candidate": design.family.candidate or None, "newcomer": design.family.newcomer}
-    return Design.make(design.models, design.items, **{**kept, **family, **options})
+    kept = {
+        "blocks": design.blocks,
+        "alpha": design.alpha,
+        "tau": design.tau,
+        "prediction": design.prediction,
+        "candidate": design.family.candidate or None,
+        "newcomer": design.family.newcomer,
+        "score_range": design.score_range,
+    }
+    return Design.make(design.models, design.items, **{**kept, **options})
 
 
 VARIANTS: dict[str, Callable[[Design], Design]] = {

@@ -124,14 +124,13 @@ def beb_holm_edges(design: Design, panels: Floats, rng: np.random.Generator) -> 
     totals = np.cumsum(means.sum(axis=2), axis=0)
     gram = np.cumsum(means @ means.transpose(0, 2, 1), axis=0)
     own = np.diagonal(gram, axis1=1, axis2=2)
-    squares = own[:, :, None] + own[:, None, :] - 2.0 * gram
     n = (np.arange(1, len(panels) + 1) * layout.count).astype(np.float64)[:, None, None]
-    mean = (totals[:, :, None] - totals[:, None, :]) / n
-    n_less = np.maximum(n - 1.0, 1.0)
+    mean, n_less = (totals[:, :, None] - totals[:, None, :]) / n, np.maximum(n - 1.0, 1.0)
+    squares = own[:, :, None] + own[:, None, :] - 2.0 * gram
     variance = np.maximum(squares - n * mean**2, 0.0) / n_less
     linear, quadratic = np.sqrt(2.0 * variance / n), 16.0 / (3.0 * n_less)
-    gap = np.maximum(mean - design.tau, 0.0)
-    root = (-linear + np.sqrt(linear**2 + 4.0 * quadratic * gap)) / (2.0 * quadratic)
+    exceeded = np.maximum(mean - design.tau, 0.0)
+    root = (-linear + np.sqrt(linear**2 + 4.0 * quadratic * exceeded)) / (2.0 * quadratic)
     p = np.where((mean > design.tau) & (n > 1.0), np.minimum(1.0, 4.0 * np.exp(-(root**2))), 1.0)
     return holm(p, design.tested, design.alpha)
 
@@ -159,7 +158,7 @@ def tlrci_ranks(design: Design, panels: Floats, rng: np.random.Generator) -> Int
     independent replicates whose mean differences are nearly normal. **Repeated looks:** not covered.
     """
     statistics = running_means(panels)
-    every = np.ones(statistics.mean.shape[1:], dtype=np.bool_)
+    every = np.ones(design.tested.shape, dtype=np.bool_)
     return counted(_differ(_two_sided(p_values(statistics, 0.0)), every, design.alpha) & (statistics.mean > 0.0))
 
 

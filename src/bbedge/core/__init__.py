@@ -1,6 +1,10 @@
 """The statistics: NumPy and SciPy only; no files, no clock, no global random state, no printing.
 
-From the inside out: :mod:`stakes`, :mod:`blocks` and :mod:`design` say what is frozen beforehand;
-:mod:`scores` holds panels; :mod:`predictions`, :mod:`penalties` and :mod:`evidence` turn panels into e-processes;
-:mod:`eholm` certifies; :mod:`graph` and :mod:`margins` say what follows; :mod:`leaderboard` puts it together.
+From the inside out: :mod:`stakes`, :mod:`panels` and :mod:`design` say what is frozen beforehand; :mod:`scores` holds
+panels, and :mod:`arrays` says on which device arrays are; :mod:`predictions`, :mod:`penalties` and :mod:`evidence` turn
+panels into e-processes; :mod:`eholm` certifies; :mod:`graph` and :mod:`margins` say what follows; :mod:`leaderboard`
+puts it together.
+
+Touch nothing here without a second way to compute it: ``tests/oracle.py`` has the definitions, literally. Rounding may
+lower evidence and never raise it, and a search returns the side that keeps the guarantee.
 """

@@ -156,11 +156,8 @@ def namespace(array: Array) -> Any:  # noqa: ANN401 - libraries have no common t
 
 def to_numpy(array: Array) -> np.ndarray:
     """The array as NumPy's, copied from its device where it must be."""
-    if is_numpy_array(array):
-        plain: np.ndarray = array
-        return plain
     if is_torch_array(array):
-        return np.asarray(to_device(array, "cpu"))
+        array = to_device(array, "cpu")
     return np.asarray(array.get() if is_cupy_array(array) else array)
 
 

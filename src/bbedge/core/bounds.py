@@ -53,8 +53,7 @@ def lower_bounds(log_e: AtDifference, start: Array, log_threshold: float, space:
     the wrong side.
     """
     xp = space.xp
-    low = xp.zeros_like(start) - 1.0
-    high = low + 2.0
+    low, high = xp.zeros_like(start) - 1.0, xp.zeros_like(start) + 1.0
     for _ in range(_STEPS):
         middle = (low + high) / 2.0
         reached = log_e(middle) >= log_threshold
@@ -77,8 +76,7 @@ def _exact(bets: Bets, space: Space, means: Array, pairs: Directions) -> AtDiffe
         bet = shares * (difference - t[..., None])
         total = xp.full_like(t, -xp.inf)
         for half, weight in _stakes(bets, space, t):
-            factors = 1.0 + half[..., None] * bet
-            product = xp.prod(xp.reshape(factors, (*t.shape, -1, _RUN)), axis=-1)
+            product = xp.prod(xp.reshape(1.0 + half[..., None] * bet, (*t.shape, -1, _RUN)), axis=-1)
             total = xp.logaddexp(total, xp.sum(xp.log(product), axis=-1) + math.log(weight))
         return total - slack - 64 * UNIT * xp.abs(total)
 
@@ -113,8 +111,8 @@ def _sharp(bets: Bets, space: Space, means: Array, pairs: Directions) -> AtDiffe
 def _stakes(bets: Bets, space: Space, t: Array) -> list[tuple[Array, float]]:
     """Half of each stake, cut to what the difference of each direction allows, and its weight."""
     cut = CENTRED_MAX / space.xp.clip((1.0 + t) / 2.0, 1e-3, None)
-    stakes = zip(bets.stakes.values, bets.stakes.weights, strict=True)
-    return [(space.xp.clip(cut, None, stake) / 2.0, weight) for stake, weight in stakes]
+    halves = (space.xp.clip(cut, None, stake) / 2.0 for stake in bets.stakes.values)
+    return list(zip(halves, bets.stakes.weights, strict=True))
 
 
 def _sums(bets: Bets, space: Space, means: Array, pairs: Directions) -> dict[tuple[int, int], Array]:
@@ -122,17 +120,15 @@ def _sums(bets: Bets, space: Space, means: Array, pairs: Directions) -> dict[tup
     first, second = means[..., pairs.rows, :], means[..., pairs.cols, :]
     shares = bets.layout.relative_weights
     found: dict[tuple[int, int], Array] = {}
-    is_uniform = bool(np.all(shares == 1.0))
     for i in range(1, _POWERS + 1):
         for k in range(i, _POWERS + 1):
-            if is_uniform and k > i:
+            if k > i and np.all(shares == 1.0):
                 found[k, i] = found[i, i]
                 continue
-            weight, total = space.asarray(shares**k), space.zeros(*pairs.shape)
+            weight, found[k, i] = space.asarray(shares**k), space.zeros(*pairs.shape)
             for j in range(i + 1):  # (a - b)^i
                 product = (first ** (i - j) * weight) @ space.xp.matrix_transpose(second**j)
-                total = total + (-1) ** j * math.comb(i, j) * product
-            found[k, i] = total
+                found[k, i] = found[k, i] + (-1) ** j * math.comb(i, j) * product
     return found
 
 
@@ -177,8 +173,8 @@ class MeanBounds:
         count = self._active.size
         first, last = (count, 2 * count) if is_split else (0, count)
         reference = slice(last, last + 1)
-        lower = Directions(rows=slice(0, count), cols=reference, batch=self._batch)
-        upper = Directions(rows=reference, cols=slice(first, last), batch=self._batch)
+        sides = ((slice(0, count), reference), (reference, slice(first, last)))
+        lower, upper = (Directions(rows=rows, cols=cols, batch=self._batch) for rows, cols in sides)
         return Mixture(self._design, self._space, lower), Mixture(self._design, self._space, upper)
 
     def add(self, means: Columns, residuals: Columns, totals: Array, *, shift: float) -> None:
@@ -209,8 +205,7 @@ class MeanBounds:
             found[..., self._active, 0] = (1.0 + lower[..., 0]) / 2 - 2 * UNIT
             found[..., self._active, 1] = (1.0 - upper[..., 0, :]) / 2 + 2 * UNIT
         found[..., self._others, :] = 0.0, 1.0
-        clipped: Floats = np.clip(found, 0.0, 1.0)
-        return clipped
+        return np.asarray(np.clip(found, 0.0, 1.0))
 
     def split(self) -> None:
         """Give every model two rows from now on, with missing scores as 0 and as 1."""
@@ -235,12 +230,8 @@ class MeanBounds:
 
     def state(self) -> State:
         """Everything accumulated but the totals and the count, as arrays."""
-        lower, upper = (side.state() for side in self._sides)
-        return {
-            "last": self._last,
-            **{f"lower.{name}": array for name, array in lower.items()},
-            **{f"upper.{name}": array for name, array in upper.items()},
-        }
+        sides = zip(("lower.", "upper."), self._sides, strict=True)
+        return {"last": self._last} | {f"{side}{name}": each for side, of in sides for name, each in of.state().items()}
 
     def restore(self, state: State, *, active: Rows, totals: Array, count: int, is_split: bool) -> None:
         """Take over what :meth:`state` returned; ``totals`` are those of the active models, both rows if split."""

@@ -109,12 +109,11 @@ class Leaderboard:
     def __repr__(self) -> str:
         design, graph = self.design, self.graph
         n_items = len(design.layout.order)  # those that weigh anything
-        parts = ((len(design.models), "model"), (n_items, "item"), (self.replicates, "replicate"))
-        contradiction = ", CONTRADICTION" if self.is_contradicted else ""
+        name = "" if self.name is None else f"{quoted(self.name)}, "
         return (
-            f"Leaderboard({'' if self.name is None else f'{quoted(self.name)}, '}"
-            f"{', '.join(counted(*part) for part in parts)}: "
-            f"{graph.n_resolved:,} of {graph.n_pairs:,} pairs certified{contradiction})"
+            f"Leaderboard({name}{counted(len(design.models), 'model')}, "
+            f"{counted(n_items, 'item')}, {counted(self.replicates, 'replicate')}: {graph.n_resolved:,} of "
+            f"{graph.n_pairs:,} pairs certified{', CONTRADICTION' if self.is_contradicted else ''})"
         )
 
     @property
@@ -164,16 +163,15 @@ class Leaderboard:
 
     def with_mean_items(self, scored: Mask) -> Leaderboard:
         """The same with what the means are over, here and in the views: which items each model has any score on."""
-        counts = scored[:, self.design.layout.order].sum(axis=1)
+        places = self.design.layout.order
+        counts = scored[:, places].sum(axis=1)
         views = tuple(view.with_mean_items(scored) for view in self.views)
-        complete = bool((counts == len(self.design.layout.order)).all())
-        return replace(self, mean_items=None if complete else tuple(counts.tolist()), views=views)
+        return replace(self, mean_items=tuple(counts.tolist()) if (counts < len(places)).any() else None, views=views)
 
     def view(self, name: str) -> Leaderboard:
         """The leaderboard of another view of the design, for instance of a category."""
-        for leaderboard in self.views:
-            if leaderboard.name == name:
-                return leaderboard
+        if found := [leaderboard for leaderboard in self.views if leaderboard.name == name]:
+            return found[0]
         names = listed([str(each.name) for each in self.views]) if self.views else "there are none besides the headline"
         raise DesignError(f"{quoted(name)} is not a view of this leaderboard; its views: {names}")
 
@@ -202,9 +200,7 @@ class Leaderboard:
 
     def certificate(self) -> Any:  # noqa: ANN401 - bbedge.Certificate
         """The :class:`bbedge.Certificate`: the document that every display is made from."""
-        if self.of_board is not None:
-            return self.of_board()
-        return self._made()
+        return self._made() if self.of_board is None else self.of_board()
 
     def to_frame(self) -> Any:  # noqa: ANN401 - polars.DataFrame
         """A polars frame with a row per model, in the order shown.

@@ -50,9 +50,8 @@ def may_be_chance(runs: Floats, equal: Sequence[int], *, tests: int = 1, blocks:
     count, size = len(runs), len(equal)
     if size == count:
         return _may_all_repeat(runs, count)
-    log_shares = np.log(_agreeing(_contents(runs, blocks), size))
-    log_expected = log(comb(count, size)) + float(log_shares.sum())
-    return log_expected + log(tests * size * (size - 1)) > log(COINCIDENCE)
+    log_shares = np.log(_agreeing(_contents(runs, blocks), size)).sum()
+    return log(comb(count, size)) + float(log_shares) + log(tests * size * (size - 1)) > log(COINCIDENCE)
 
 
 def _may_all_repeat(runs: Floats, count: int) -> bool:
@@ -62,20 +61,17 @@ def _may_all_repeat(runs: Floats, count: int) -> bool:
 
 def _contents(runs: Floats, blocks: Sequence[str] | None) -> Floats:
     """A number that stands for what each unit has in each run: runs x units; NaN where a score is missing."""
-    weights = np.random.default_rng(0).uniform(1.0, 2.0, runs.shape[1:])
-    of_items: Floats = (runs * weights).sum(axis=1)
+    of_items: Floats = (runs * np.random.default_rng(0).uniform(1.0, 2.0, runs.shape[1:])).sum(axis=1)
     layout = None if blocks is None else BlockLayout.of(blocks)
     if layout is None or layout.count < FEW:
         return of_items
-    of_blocks: Floats = np.add.reduceat(of_items[:, layout.order], layout.starts, axis=1)
-    return of_blocks
+    return np.asarray(np.add.reduceat(of_items[:, layout.order], layout.starts, axis=1))
 
 
 def _agreeing(contents: Floats, size: int) -> Floats:
     """For each unit the share of all sets of so many runs that agree in it, wherever they have scores."""
     missing = np.isnan(contents).sum(axis=0)
-    total = comb(len(contents), size)
-    share = np.array([comb(n, size) / total for n in range(len(contents) + 1)])
+    share = np.array([comb(n, size) / comb(len(contents), size) for n in range(len(contents) + 1)])
     found: Floats = share[missing]
     for run in contents:
         same = (contents == run).sum(axis=0)
@@ -86,9 +82,8 @@ def _agreeing(contents: Floats, size: int) -> Floats:
 
 def _log_chance_of_repeating(runs: Floats) -> float:
     """Logarithm of the probability that a run has the same scores again, if the items of each model are alike."""
-    is_missing = np.isnan(runs).sum(axis=0) > 0
     total = 0.0
-    for scores, missing in zip(runs[0], is_missing, strict=True):
+    for scores, missing in zip(runs[0], np.isnan(runs).sum(axis=0) > 0, strict=True):
         counts = np.unique(scores[~missing], return_counts=True)[1]
         total += float((counts * np.log(counts / max(1, counts.sum()))).sum())
     return total
@@ -196,7 +191,7 @@ class CopySearch:
         of: dict[int, list[str]] = {}
         for model, each in prints.items():
             equal = self._places[model][each.digest]
-            varies = each.varied and each.size >= FEW and len(self._places[model]) > 1
+            varies = _may_be_copy(each) and len(self._places[model]) > 1
             if equal[0] < place and varies and not self._may_be_chance((model,), equal, vectors):
                 of.setdefault(equal[0], []).append(model)
         return tuple(Copy(replicate=place, of=other, models=tuple(of[other]), whole=False) for other in sorted(of))
@@ -216,27 +211,29 @@ class CopySearch:
 
     def _equal(self, models: Sequence[str], prints: Mapping[str, Fingerprint]) -> list[int]:
         """The replicates in which all of these models have these scores."""
-        of_models = [self._places[model][prints[model].digest] for model in models]
-        return sorted(set(of_models[0]).intersection(*of_models[1:]))
+        return sorted(set.intersection(*(set(self._places[model][prints[model].digest]) for model in models)))
 
     def _may_be_chance(self, models: tuple[str, ...], equal: Sequence[int], vectors: Vectors) -> bool:
         key = models, tuple(equal)
         if key not in self._known:
             there = [place for place, prints in enumerate(self._replicates) if all(each in prints for each in models)]
-            n_items = len(vectors(there[0], models[0]))
-            most = max(1, _MOST_SCORES // max(1, n_items * len(there)))
+            most = max(1, _MOST_SCORES // max(1, len(vectors(there[0], models[0])) * len(there)))
             # Those that vary most: a model that always repeats itself shows nothing.
             chosen = sorted(models, key=lambda model: -len(self._places[model]))[:most]
-            # Each model is searched by itself, and all of them together.
-            tests = len(self._places) + (len(self._places) > 1)
-            needed = there[:1] if len(equal) == len(there) else there  # one stands for all, if they are equal
-            runs = np.stack([[vectors(place, model) for model in chosen] for place in needed])
-            self._known[key] = (
-                _may_all_repeat(runs, len(there))
-                if len(equal) == len(there)
-                else may_be_chance(runs, [there.index(place) for place in equal], tests=tests, blocks=self._blocks)
-            )
+            if len(equal) == len(there):  # one stands for all
+                runs = np.stack([[vectors(there[0], model) for model in chosen]])
+                self._known[key] = _may_all_repeat(runs, len(there))
+            else:
+                runs = np.stack([[vectors(place, model) for model in chosen] for place in there])
+                # Each model is searched by itself, and all of them together.
+                tests, places = len(self._places) + (len(self._places) > 1), [there.index(place) for place in equal]
+                self._known[key] = may_be_chance(runs, places, tests=tests, blocks=self._blocks)
         return self._known[key]
+
+
+def _may_be_copy(each: Fingerprint) -> bool:
+    """Whether the same scores again are a sign of anything."""
+    return each.varied and each.size >= FEW
 
 
 def always_repeating(replicates: Sequence[Mapping[str, Fingerprint]]) -> tuple[str, ...]:
@@ -245,38 +242,29 @@ def always_repeating(replicates: Sequence[Mapping[str, Fingerprint]]) -> tuple[s
     for prints in replicates:
         for model, each in prints.items():
             runs.setdefault(model, []).append(each)
-    return tuple(
-        model
-        for model, its in runs.items()
-        if len(its) > 1 and len(set(its)) == 1 and its[0].varied and its[0].size >= FEW
-    )
+    return tuple(model for model, its in runs.items() if len(its) > 1 and len(set(its)) == 1 and _may_be_copy(its[0]))
 
 
 def described(copies: Iterable[Copy], labels: Sequence[str]) -> str:
     """The copies in a sentence or two; ``labels`` name the replicates."""
-    whole: dict[int, list[int]] = {}
-    single: dict[tuple[tuple[str, ...], int], list[int]] = {}
+    groups: dict[tuple[int, tuple[str, ...]], list[int]] = {}  # of all models, or of these
     for copy in copies:
-        if copy.whole:
-            whole.setdefault(copy.of, [copy.of]).append(copy.replicate)
-        else:
-            single.setdefault((copy.models, copy.of), [copy.of]).append(copy.replicate)
+        groups.setdefault((copy.of, () if copy.whole else copy.models), [copy.of]).append(copy.replicate)
+    named = [(models, listed(labels[place] for place in group)) for (_, models), group in groups.items()]
     sentences = [
-        f"Replicates {_names(group, labels)} have the same score for every model on every item."
-        for group in whole.values()
+        f"Replicates {names} have the same score for every model on every item."
+        for models, names in named
+        if not models
     ]
     sentences += [
         f"{quoted(models[0])}{f' and {len(models) - 1} more models' if len(models) > 1 else ''} "
         f"{'have' if len(models) > 1 else 'has'} the same score on every item in replicates "
-        f"{_names(group, labels)}, and other scores elsewhere."
-        for (models, _), group in single.items()
+        f"{names}, and other scores elsewhere."
+        for models, names in named
+        if models
     ]
     more = len(sentences) - _MOST
     return " ".join(sentences[:_MOST]) + (f" And {more} more such repetitions." if more > 0 else "")
 
 
 _MOST = 3  # sentences that are shown
-
-
-def _names(group: Sequence[int], labels: Sequence[str]) -> str:
-    return listed(labels[place] for place in group)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cache, partial
-from typing import TypeVar
 
 import numpy as np
 
@@ -17,8 +15,6 @@ from bbedge.core.looks import Look
 from bbedge.core.mixture import mixed_log_e
 from bbedge.core.staggered import Wealth
 from bbedge.errors import DomainError
-
-Value = TypeVar("Value")
 
 _LEAST_WEIGHT = 1e-100  # far from where float64 loses digits
 
@@ -52,12 +48,11 @@ def shortfall_below(log_e: Array, alpha: float, *, batch: int = 0) -> Array:
 
 def log_threshold_of(deficits: Array, alpha: float, *, directions: int, terms: int) -> Array:
     """The logarithm of ``c``, rounded up, from :func:`shortfall_below` of so many directions and terms of a sum."""
-    xp = namespace(deficits)
     # Each direction may have lost a few roundings of a number as large as 1 / alpha, in its deficit or by being
     # taken for one that has none; and every sum as many as it has terms.
     lost = 8 * UNIT * directions / alpha
     threshold = (1.0 / alpha + deficits + lost) * (1.0 + (16 + terms) * UNIT)
-    return xp.log(threshold) * (1.0 + 8 * UNIT)
+    return namespace(deficits).log(threshold) * (1.0 + 8 * UNIT)
 
 
 def e_holm(log_e: Array, *, alpha: float, batch: int = 0) -> Array:
@@ -73,10 +68,11 @@ def e_holm(log_e: Array, *, alpha: float, batch: int = 0) -> Array:
     >>> e_holm(np.log([1000.0, 0.5, 30.0]), alpha=0.05)
     array([ True, False, False])
     """
-    threshold = log_threshold(log_e, alpha, batch=batch)
-    if batch:
-        threshold = threshold[(..., *(None,) * (log_e.ndim - batch))]
-    return log_e >= threshold
+    return _reaching(log_e, log_threshold(log_e, alpha, batch=batch), batch)
+
+
+def _reaching(log_e: Array, threshold: Array, batch: int) -> Array:
+    return log_e >= (threshold[(..., *(None,) * (log_e.ndim - batch))] if batch else threshold)
 
 
 def weighted_log_thresholds(
@@ -121,11 +117,7 @@ def weighted_e_holm(parts: Sequence[Array], weights: Sequence[float], *, alpha: 
     [array([ True, False]), array([False])]
     """
     thresholds = weighted_log_thresholds(parts, weights, alpha, batch=batch)
-    axes = [(..., *(None,) * (part.ndim - batch)) for part in parts]
-    return [
-        part >= (threshold[axis] if batch else threshold)
-        for part, threshold, axis in zip(parts, thresholds, axes, strict=True)
-    ]
+    return [_reaching(part, threshold, batch) for part, threshold in zip(parts, thresholds, strict=True)]
 
 
 class Procedure:
@@ -154,66 +146,48 @@ class Procedure:
 
     def looks(self, views: Sequence[Evidence]) -> list[Look]:
         """What is certified now in each view; in a design with memory, together with everything before."""
-        space, count, checkpoint = views[0].space, views[0].run, views[0].checkpoint
-        first = [space.xp.asarray(each, device=space.device) for each in self.first]
-        found = (self._staggered if self._design.holm == "staggered" else self._direct)(views, first)
-        new = [edges & (each == 0) for edges, each in zip(found.edges, first, strict=True)]
+        design, space, count, checkpoint = self._design, views[0].space, views[0].run, views[0].checkpoint
+        xp, wealth = space.xp, None
+        first, first_checkpoint = (
+            [xp.asarray(each, device=space.device) for each in known] for known in (self.first, self.first_checkpoint)
+        )
+        if design.holm == "staggered":
+            evidence = [view.log_groups() for view in views]
+            wealth = Wealth(views, evidence)
+            found = wealth.certify([each > 0 for each in first], design.certificate_alpha)
+        else:
+            evidence = [view.log_e() for view in views]
+            found = certified(design, evidence, batch=len(self._batch))
+        new = [edges & (each == 0) for edges, each in zip(found, first, strict=True)]
         self.first = [
-            space.xp.where(now, count, each) if bool(space.xp.any(now)) else each
-            for now, each in zip(new, first, strict=True)
+            xp.where(now, count, each) if bool(xp.any(now)) else each for now, each in zip(new, first, strict=True)
         ]
         if checkpoint:
             self.first_checkpoint = [
-                space.xp.where(now, checkpoint, space.xp.asarray(each, device=space.device))
-                for now, each in zip(new, self.first_checkpoint, strict=True)
+                xp.where(now, checkpoint, each) for now, each in zip(new, first_checkpoint, strict=True)
             ]
         stands = [each > 0 for each in self.first]
-        log_w = None if found.log_w is None else cache(partial(found.log_w, tuple(stands)))
-        thresholds = cache(found.log_thresholds)
-        return [
-            Look(
+        log_w = None if wealth is None else cache(partial(wealth.log, stands))
+        thresholds = cache(partial(log_thresholds, design, evidence))
+
+        def look(place: int) -> Look:
+            def log_e() -> Array:
+                if wealth is None:
+                    return evidence[place]
+                # Inside the first pass, what has not entered is no evidence yet.
+                groups = evidence[place][:1, ...] if checkpoint else evidence[place]
+                return views[place].tested_only(mixed_log_e(space, groups))
+
+            return Look(
                 replicate=count,
                 checkpoint=checkpoint,
-                log_e=found.log_e[place],
-                edges=stands[place] if self._design.has_memory else found.edges[place],
-                log_threshold=partial(_at, thresholds, place),
-                log_w=None if log_w is None else partial(_at, log_w, place),
+                log_e=log_e,
+                edges=stands[place] if design.has_memory else found[place],
+                log_threshold=lambda: thresholds()[place],
+                log_w=None if log_w is None else lambda: log_w()[place],
             )
-            for place in range(len(views))
-        ]
 
-    def _staggered(self, views: Sequence[Evidence], first: Sequence[Array]) -> _Found:
-        alpha = self._design.certificate_alpha
-        log_groups = [view.log_groups() for view in views]
-        wealth = Wealth(views, log_groups)
-        return _Found(
-            edges=wealth.certify([each > 0 for each in first], alpha),
-            # Inside the first pass, what has not entered is no evidence yet.
-            log_e=[
-                partial(_joined, view, groups[:1, ...] if view.checkpoint else groups)
-                for view, groups in zip(views, log_groups, strict=True)
-            ],
-            log_thresholds=lambda: [-math.log(alpha)] * len(views),
-            log_w=wealth.log,
-        )
-
-    def _direct(self, views: Sequence[Evidence], first: Sequence[Array]) -> _Found:
-        log_e = [view.log_e() for view in views]
-        return _Found(
-            edges=certified(self._design, log_e, batch=len(self._batch)),
-            log_e=[partial(_same, each) for each in log_e],
-            log_thresholds=lambda: log_thresholds(self._design, [to_numpy(each) for each in log_e]),
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
-    """What a look found in each view."""
-
-    edges: list[Array]
-    log_e: list[Callable[[], Array]]
-    log_thresholds: Callable[[], list[float]]
-    log_w: Callable[[Sequence[Array]], list[Array]] | None = None
+        return [look(place) for place in range(len(views))]
 
 
 def certified(design: Design, log_e: Sequence[Array], *, batch: int = 0) -> list[Array]:
@@ -225,20 +199,10 @@ def certified(design: Design, log_e: Sequence[Array], *, batch: int = 0) -> list
 
 
 def log_thresholds(design: Design, log_e: Sequence[Array]) -> list[float]:
-    """What the evidence of each view must reach by direct e-Holm."""
+    """What the evidence of each view must reach; of staggered e-Holm, what its wealth must reach."""
     alpha = design.certificate_alpha
+    if design.holm == "staggered":
+        return [-math.log(alpha)] * len(log_e)
     if not design.views:
-        return [log_threshold(log_e[0], alpha)]
-    return weighted_log_thresholds(log_e, design.shares, alpha)
-
-
-def _joined(view: Evidence, log_groups: Array) -> Array:
-    return view.tested_only(mixed_log_e(view.space, log_groups))
-
-
-def _at(values: Callable[[], Sequence[Value]], place: int) -> Value:
-    return values()[place]
-
-
-def _same(log_e: Array) -> Array:
-    return log_e
+        return [log_threshold(to_numpy(log_e[0]), alpha)]
+    return weighted_log_thresholds([to_numpy(each) for each in log_e], design.shares, alpha)

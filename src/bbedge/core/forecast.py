@@ -12,8 +12,9 @@ This is a forecast and no guarantee: certificates stay valid whatever was planne
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 from scipy.optimize import brentq
@@ -94,51 +95,39 @@ class Forecast:
         return self.planned(replicates)._power(gap, replicates)
 
     def _power(self, gap: float, replicates: int) -> float:
-        needed = self._needed(gap, replicates)
         mean = replicates * (gap - self.design.tau) / 2.0
-        return _chance_above(needed, mean, replicates * self._variance)
+        return _chance_above(self._reached(-self._penalties(gap, replicates)), mean, replicates * self._variance)
 
     def smallest_gap(self, replicates: int, *, power: float = 0.8) -> float | None:
         """The smallest true difference that is certified with this power; ``None`` if even 1 is not."""
-        low, high = self.design.tau, 1.0
-        if self.power(high, replicates) < power:
+        if self.power(1.0, replicates) < power:
             return None
         # To a ten-thousandth of the scale, rounded up: planning needs no more.
-        while high - low > 1e-5:
-            middle = (low + high) / 2.0
-            low, high = (low, middle) if self.power(middle, replicates) >= power else (middle, high)
-        return high
+        return _least(
+            lambda gap: self.power(gap, replicates) >= power,
+            self.design.tau,
+            1.0,
+            between=lambda low, high: (low + high) / 2.0 if high - low > 1e-5 else None,
+        )
 
     def replicates_for(self, gap: float, *, power: float = 0.8) -> int | None:
         """The fewest replicates after which this difference is certified with this power; ``None`` if out of reach."""
         if gap <= self.design.tau:
             return None
-        high = 1
-        while self.power(gap, high) < power:
-            high *= 2
-            if high > _MOST:
-                return None
-        low = high // 2
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self.power(gap, middle) >= power else (middle, high)
-        return high
+        found = _least(
+            lambda count: self.power(gap, int(count)) >= power,
+            between=lambda low, high: (low + high) // 2 if high - low > 1 else None,
+        )
+        return None if found is None else int(found)
 
     def times_for(self, gap: float, replicates: int, *, power: float = 0.8) -> float | None:
         """How many times as many items certify this difference with this power; ``None`` if out of reach."""
         if gap <= self.design.tau:
             return None
-        high = 1.0
-        while replace(self, times=high).power(gap, replicates) < power:
-            high *= 2.0
-            if high > _MOST:
-                return None
-        low = high / 2.0
-        while high / low > 1.01:
-            middle = math.sqrt(low * high)
-            reached = replace(self, times=middle).power(gap, replicates) >= power
-            low, high = (low, middle) if reached else (middle, high)
-        return high
+        return _least(
+            lambda times: replace(self, times=times).power(gap, replicates) >= power,
+            between=lambda low, high: math.sqrt(low * high) if high / low > 1.01 else None,
+        )
 
     def checkpoint_for(self, gap: float, *, power: float = 0.8) -> Checkpoint | None:
         """The first checkpoint of the first pass at which this difference is certified with this power.
@@ -164,23 +153,19 @@ class Forecast:
         relative, counts = np.unique(design.layout.relative_weights, return_counts=True)
         paid = [float(counts @ bet_penalty(stake * relative, offset, square)) for stake in stakes.values]
         needed = part._reached(math.log(checkpoint.weight) - share * np.array(paid))
-        mean = share * offset
         drawn = self.outlook.noise + self.outlook.unevenness * (1.0 - share)
-        return _chance_above(needed, mean, share * float(np.square(design.layout.weights).sum()) * drawn)
+        return _chance_above(needed, share * offset, share * float(np.square(design.layout.weights).sum()) * drawn)
 
     def as_one_block(self) -> Forecast:
         """The same runs, analysed with the complete run as one block."""
-        design = self.design
-        whole = Design.make(
-            design.models, design.items, blocks="one", alpha=design.alpha, tau=design.tau, method=design.method
-        )
+        old = self.design
+        whole = Design.make(old.models, old.items, blocks="one", alpha=old.alpha, tau=old.tau, method=old.method)
         return Forecast(design=whole, outlook=Outlook(noise=self._variance, unevenness=0.0))
 
     @property
     def _variance(self) -> float:
         """Variance of a replicate's ``T``."""
-        weights = self.design.layout.weights
-        return float(np.square(weights).sum() * self.outlook.noise / self.times)
+        return float(np.square(self.design.layout.weights).sum() * self.outlook.noise / self.times)
 
     @property
     def _stakes(self) -> Stakes:
@@ -189,10 +174,6 @@ class Forecast:
         if self.times == 1.0 or design.stakes != "design":
             return design.grid
         return design.rule_stakes(replicates=design.planned, blocks=self.times)
-
-    def _needed(self, gap: float, replicates: int) -> float:
-        """The ``T`` at which the mixture reaches the threshold after some replicates."""
-        return self._reached(-self._penalties(gap, replicates))
 
     def _reached(self, gains: Floats) -> float:
         """The ``T`` at which the mixture reaches the threshold, from what every stake has besides it."""
@@ -219,18 +200,36 @@ class Forecast:
         # left of its distance from the block's mean.
         learnt = self.outlook.noise * (1.0 + past / (1.0 + past) ** 2) + apart / (1.0 + past) ** 2
         unlearnt = np.full(replicates, self.outlook.noise + apart)
-        stakes = self._stakes.values
-        total = np.empty(len(stakes))
-        for g, stake in enumerate(stakes):
-            wide = stake > CENTRED_MAX
-            squares = unlearnt if wide else learnt
-            total[g] = sum(
-                count
-                * self.times
-                * penalty(self.design.evidence, stake * size, squares, reach=self.design.mu0 if wide else 1.0).sum()
-                for size, count in zip(relative.tolist(), counts.tolist(), strict=True)
+        total = []
+        for stake in self._stakes.values:
+            squares, reach = (unlearnt, self.design.mu0) if stake > CENTRED_MAX else (learnt, 1.0)
+            paid = (
+                penalty(self.design.evidence, stake * size, squares, reach=reach).sum() for size in relative.tolist()
             )
-        return total
+            total.append(sum(count * self.times * each for count, each in zip(counts.tolist(), paid, strict=True)))
+        return np.array(total)
+
+
+def _least(
+    reaches: Callable[[float], bool],
+    low: float | None = None,
+    high: float = 1.0,
+    *,
+    between: Callable[[float, float], float | None],
+) -> float | None:
+    """The least number that reaches something, rounded up: between these two, or after doubling the upper one.
+
+    ``between`` says what to try next, or nothing when the two are near enough. ``None`` if it is out of reach.
+    """
+    if low is None:
+        while not reaches(high):
+            high *= 2.0
+            if high > _MOST:
+                return None
+        low = high / 2.0
+    while (middle := between(low, high)) is not None:
+        low, high = (low, middle) if reaches(middle) else (middle, high)
+    return high
 
 
 def _chance_above(needed: float, mean: float, variance: float) -> float:
@@ -259,8 +258,7 @@ def bet_penalty(u: Floats, mean: float, square: float) -> Floats:
     far = math.sqrt(max(square, mean**2, 1e-12))
     ahead = (1.0 + mean / far) / 2.0
     growth = ahead * np.log1p(u * far) + (1.0 - ahead) * np.log1p(-np.minimum(u * far, 1.0 - 1e-12))
-    paid: Floats = u * mean - growth
-    return paid
+    return np.asarray(u * mean - growth)
 
 
 def pilot_outlooks(panels: Floats, design: Design) -> tuple[Outlook, ...]:
@@ -270,11 +268,9 @@ def pilot_outlooks(panels: Floats, design: Design) -> tuple[Outlook, ...]:
     """
     layout = design.layout
     means = np.stack([layout.means(panel) for panel in panels])  # replicates x models x blocks
-    weights = np.square(layout.weights)
-    weights = weights / weights.sum()
-    first, second = np.triu_indices(means.shape[1], k=1)
+    weights = np.square(layout.weights) / np.square(layout.weights).sum()
     found = []
-    for a, b in zip(first.tolist(), second.tolist(), strict=True):
+    for a, b in combinations(range(means.shape[1]), 2):
         y = (means[:, a] - means[:, b] + 1.0) / 2.0
         across = float(weights @ np.square(y.mean(axis=0) - weights @ y.mean(axis=0)))
         if len(panels) > 1:

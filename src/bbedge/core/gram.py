@@ -17,6 +17,7 @@ import numpy as np
 
 from bbedge.core.arrays import UNIT, Array, Floats, Places, Rows, Space
 from bbedge.core.difference_sums import DifferenceSums
+from bbedge.core.panels import BlockLayout
 from bbedge.core.penalties import Bound, Columns, Directions, Features, Penalty, bernstein_psi, error_sign, sharp_tail
 from bbedge.records.values import EvidenceKind
 
@@ -25,50 +26,42 @@ _UP = 1.0 + 2.0**-40  # more than the roundings of a mass, which is only ever a 
 
 
 def gram_penalty(
-    kind: EvidenceKind,
-    stakes: Floats,
-    relative_sizes: Floats,
-    *,
-    space: Space,
-    pairs: Directions,
-    largest: int,
-    reach: float,
-    keep_binary: bool = False,
-) -> Penalty:
+    kind: EvidenceKind, stakes: Floats, layout: BlockLayout, *, space: Space, pairs: Directions, reach: float
+) -> GramPenalty:
     """The bernstein or sharp penalty, kept in the smaller of its two forms.
 
-    ``reach`` is the largest possible ``-x``: 1 for any prediction, ``mu0`` for the null value. ``keep_binary`` takes
-    fewer products where residuals are 0 and 1; other roundings make the last digits differ.
+    ``reach`` is the largest possible ``-x``: 1 for any prediction, ``mu0`` for the null value.
     """
-    sizes, of_block = np.unique(relative_sizes, return_inverse=True)
+    sizes, of_block = np.unique(layout.relative_weights, return_inverse=True)
     u = stakes[:, None] * sizes
     if kind == "bernstein":
         powers = {2: bernstein_psi(u)}
     else:
         powers = {2: u**2 / 2, 3: -(u**3) / 3, 4: sharp_tail(u * reach) * u**4}
-    if len(sizes) <= len(stakes):
-        return PenaltyBySize(powers, of_block, space=space, pairs=pairs, largest=largest, keep_binary=keep_binary)
-    return PenaltyByStake(powers, of_block, space=space, pairs=pairs, largest=largest)
+    form = PenaltyBySize if len(sizes) <= len(stakes) else PenaltyByStake
+    return form(powers, of_block, layout.roundings, space=space, pairs=pairs)
 
 
-class _Polynomial(Penalty):
+class GramPenalty(Penalty):
     """What both forms share: the common value, the chunks, the bookkeeping of rounding."""
 
     def __init__(
-        self, powers: Mapping[int, Floats], of_block: Rows, *, space: Space, pairs: Directions, largest: int
+        self, powers: Mapping[int, Floats], of_block: Rows, largest: int, *, space: Space, pairs: Directions
     ) -> None:
         super().__init__(space, pairs)
+        self.keep_binary = False
+        """Whether fewer products are taken where residuals are 0 and 1; other roundings make the last digits differ."""
+        self.is_symmetric = 3 not in powers
         self._powers = dict(sorted(powers.items()))
         self._top = max(powers)
         self._of_block = of_block
-        self.is_symmetric = 3 not in powers
         self._n_sources = 0  # penalties that hand on sums, each an addition
         self._buffer: Array | None = None
         # Rounding of a residual: the sum over a block's items, then a few differences, all of numbers below 1.
         self._residual_error = (largest + 8) * 2 * UNIT
 
     def _chunks(
-        self, residuals: Columns, places: Rows, *, keep_binary: bool = False
+        self, residuals: Columns, places: Rows, *, may_be_binary: bool = False
     ) -> Iterator[tuple[Rows, Array, Array, Array, bool]]:
         """The places some at a time, with their residuals: of all models, of the rows, of the columns.
 
@@ -85,19 +78,14 @@ class _Polynomial(Penalty):
             v = residuals(_side_by_side(chunk), out)
             few = v[..., :: max(1, n_models // _SOME), :]
             common = xp.mean(few, axis=-2, keepdims=True)
-            binary = keep_binary and self._is_binary(v)
+            # Of numbers that are not all 0 or 1, a few usually show it.
+            binary = may_be_binary and all(bool(xp.all(some * some == some)) for some in (v[..., :1, :], v))
             if not binary and (n_models < _SOME or float(xp.mean(common * common)) > float(xp.mean(few * few)) / 4):
                 v -= common
             if self._pairs.is_square:
                 yield chunk, v, v, v, binary
             else:
                 yield chunk, v, v[..., self._pairs.rows, :], v[..., self._pairs.cols, :], binary
-
-    def _is_binary(self, v: Array) -> bool:
-        """Whether every number is 0 or 1; of others, a few usually show it."""
-        xp = self._space.xp
-        some = v[..., :1, :]
-        return bool(xp.all(some * some == some)) and bool(xp.all(v * v == v))
 
     def _accumulation_error(self) -> float:
         n_blocks, n_sizes = len(self._of_block), int(self._powers[2].shape[1])
@@ -118,25 +106,18 @@ class _Polynomial(Penalty):
         return read
 
 
-class PenaltyBySize(_Polynomial):
+class PenaltyBySize(GramPenalty):
     """Power sums kept per block size; the stakes come in when the penalty is read."""
 
     def __init__(
-        self,
-        powers: Mapping[int, Floats],
-        of_block: Rows,
-        *,
-        space: Space,
-        pairs: Directions,
-        largest: int,
-        keep_binary: bool = False,
+        self, powers: Mapping[int, Floats], of_block: Rows, largest: int, *, space: Space, pairs: Directions
     ) -> None:
-        super().__init__(powers, of_block, space=space, pairs=pairs, largest=largest)
+        super().__init__(powers, of_block, largest, space=space, pairs=pairs)
         self.coefficients = np.concatenate(list(self._powers.values()), axis=1)
-        self._keep_binary = keep_binary
         n_sizes = self._powers[2].shape[1]
-        self._places = [np.flatnonzero(of_block == size) for size in range(n_sizes)]
-        self._rest = list(self._places)
+        self.places: list[Rows] = [np.flatnonzero(of_block == size) for size in range(n_sizes)]
+        """The blocks of each size."""
+        self._rest = list(self.places)
         self._feeds: dict[int, tuple[PenaltyBySize, int]] = {}
         self._fed: dict[int, DifferenceSums] = {}
         for j in self._powers:
@@ -148,9 +129,9 @@ class PenaltyBySize(_Polynomial):
         """See :class:`Penalty`."""
         self._count += 1
         wanted = dict.fromkeys(range(1, self._top + 1) if shift else self._powers)
-        for size, places in enumerate(self._places):
+        for size, places in enumerate(self.places):
             sums = self._fed.pop(size, None) or DifferenceSums(self._space)
-            for _, _, rows, cols, binary in self._chunks(residuals, self._rest[size], keep_binary=self._keep_binary):
+            for _, _, rows, cols, binary in self._chunks(residuals, self._rest[size], may_be_binary=self.keep_binary):
                 if binary:
                     sums.add_binary(rows, cols)
                 else:
@@ -167,11 +148,6 @@ class PenaltyBySize(_Polynomial):
             if size in self._feeds:
                 target, of_target = self._feeds[size]
                 target._fed.setdefault(of_target, DifferenceSums(self._space)).join(sums)
-
-    @property
-    def places(self) -> list[Rows]:
-        """The blocks of each size."""
-        return self._places
 
     def feed(self, size: int, target: PenaltyBySize, of_target: int, places: Rows) -> None:
         """Hand the sums of a size on, replicate by replicate, instead of letting another penalty compute them again.
@@ -210,18 +186,18 @@ class PenaltyBySize(_Polynomial):
         for j, coefficients in self._powers.items():
             error = (self._accumulation_error() + 2 * terms * UNIT) * self._arrays[f"mass{j}"]
             error += 2 * j * self._residual_error * self._arrays[f"mass{j - 1}"]
-            falls = coefficients.min() < 0.0  # the penalty falls as this sum grows
-            kept.append((self._arrays[f"sums{j}"], -error_sign(bound) * error if falls else error_sign(bound) * error))
+            sign = -error_sign(bound) if coefficients.min() < 0.0 else error_sign(bound)  # falls as this sum grows
+            kept.append((self._arrays[f"sums{j}"], sign * error))
         return self._reader(kept)
 
 
-class PenaltyByStake(_Polynomial):
+class PenaltyByStake(GramPenalty):
     """The finished penalty kept per stake: the smaller form when block sizes outnumber stakes."""
 
     def __init__(
-        self, powers: Mapping[int, Floats], of_block: Rows, *, space: Space, pairs: Directions, largest: int
+        self, powers: Mapping[int, Floats], of_block: Rows, largest: int, *, space: Space, pairs: Directions
     ) -> None:
-        super().__init__(powers, of_block, space=space, pairs=pairs, largest=largest)
+        super().__init__(powers, of_block, largest, space=space, pairs=pairs)
         n_stakes = len(self._powers[2])
         self.coefficients = np.eye(n_stakes)
         self._arrays = {
@@ -238,10 +214,8 @@ class PenaltyByStake(_Polynomial):
         for chunk, v, rows, cols, _ in self._chunks(residuals, np.arange(len(self._of_block))):
             of_block = self._of_block[chunk]
             for stake in range(n_stakes):
-                weights = {j: c[stake, of_block] for j, c in self._powers.items()}
-                in_d = _in_powers_of_difference(weights, shift)
-                constant = in_d.pop(0, np.zeros(1)).sum()
-                self._arrays["sums"][stake, ...] += float(constant)
+                in_d = _in_powers_of_difference({j: c[stake, of_block] for j, c in self._powers.items()}, shift)
+                self._arrays["sums"][stake, ...] += float(in_d.pop(0, np.zeros(1)).sum())
                 sums[stake].add(rows, cols, {i: self._space.asarray(weight) for i, weight in in_d.items()})
             self._add_mass(v, of_block, abs(shift) / 2)
         for stake, held in enumerate(sums):
@@ -278,5 +252,5 @@ def _in_powers_of_difference(weights: Mapping[int, Floats], shift: float) -> dic
 
 def _side_by_side(places: Rows) -> Places:
     """As a slice where the places lie side by side, which costs no copy."""
-    together = places[-1] - places[0] + 1 == len(places)
-    return slice(int(places[0]), int(places[-1]) + 1) if together else places
+    whole = slice(int(places[0]), int(places[-1]) + 1)
+    return whole if whole.stop - whole.start == len(places) else places

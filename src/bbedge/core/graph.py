@@ -88,8 +88,7 @@ class Ranks:
     @property
     def settled(self) -> Mask:
         """Which models have no undecided pair."""
-        settled: Mask = self.n_better + self.n_worse == self.n_models - 1
-        return settled
+        return np.asarray(self.n_better + self.n_worse == self.n_models - 1)
 
     def top_k(self, k: int) -> tuple[int, ...] | None:
         """The k models that are certified above all others; ``None`` if there is no such set."""
@@ -129,11 +128,9 @@ class Graph(Ranks):
 
     def __init__(self, edges: Mask, reach: Mask | None = None) -> None:
         self._edges = _fixed(np.array(edges, dtype=np.bool_))
-        self._given = None
-        if reach is not None:
-            self._given = _fixed(np.array(reach, dtype=np.bool_))
-            if self._given.shape != self._edges.shape:
-                raise DomainError(f"a closure of shape {self._given.shape} is not one of {self._edges.shape} edges")
+        self._given = None if reach is None else _fixed(np.array(reach, dtype=np.bool_))
+        if self._given is not None and self._given.shape != self._edges.shape:
+            raise DomainError(f"a closure of shape {self._given.shape} is not one of {self._edges.shape} edges")
 
     @property
     def edges(self) -> Mask:

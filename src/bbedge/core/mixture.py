@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +27,6 @@ from bbedge.core.penalties import (
     Bound,
     Columns,
     Directions,
-    Features,
     HoeffdingPenalty,
     Penalty,
     error_sign,
@@ -36,15 +35,6 @@ from bbedge.core.stakes import CENTRED_MAX, EntryGroup, Stakes
 from bbedge.records.values import EvidenceKind
 
 _FEW = 1 << 14  # exponents that are sooner computed than sifted
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """The stakes that are centred alike, and their penalty."""
-
-    centre: Literal["prediction", "null"]
-    stakes: Rows
-    penalty: Penalty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,35 +73,33 @@ class Mixture:
         if design.weights is not None:
             self._sum_error += 2  # of an item's share, and of its product with the score
 
-        layout, weights = bets.layout, np.array(bets.stakes.weights)
+        weights = np.array(bets.stakes.weights)
         stakes = np.array(bets.stakes.values)[weights > 0.0]
-        self._log_weights = np.log(weights[weights > 0.0])
-        self._slopes: Floats = stakes * layout.weight_ratio  # lambda / w_max
-        self._parts: list[_Part] = []
-        predicted = (stakes <= CENTRED_MAX) & bets.is_predicted
-        for centre, places, reach in (
-            ("prediction", np.flatnonzero(predicted), 1.0),
-            ("null", np.flatnonzero(~predicted), design.mu0),
-        ):
-            if places.size:
-                penalty = _penalty(design, bets, stakes[places], space=space, pairs=pairs, reach=reach)
-                self._parts.append(_Part(centre, places, penalty))  # type: ignore[arg-type]
-        self._groups = bets.groups
-        self._matrix, self._terms = self._stake_matrix()
-        self._matrix_there = space.asarray(self._matrix)
-
-    @property
-    def penalties(self) -> dict[str, Penalty]:
+        self._groups, self._log_weights = bets.groups, np.log(weights[weights > 0.0])
+        self._slopes: Floats = stakes * bets.layout.weight_ratio  # lambda / w_max
+        self.penalties: dict[str, Penalty] = {}
         """What the stakes pay, by what they are centred at."""
-        return {part.centre: part.penalty for part in self._parts}
+        predicted, coefficients = (stakes <= CENTRED_MAX) & bets.is_predicted, []
+        for centre, some, reach in (("prediction", predicted, 1.0), ("null", ~predicted, design.mu0)):
+            if some.any():
+                penalty = _penalty(design, bets, stakes[some], space=space, pairs=pairs, reach=reach)
+                coefficients.append(np.zeros((len(stakes), penalty.coefficients.shape[1])))
+                coefficients[-1][some] = -penalty.coefficients
+                self.penalties[centre] = penalty
+        features = np.concatenate(coefficients, axis=1)
+        # The roundings that a product with the matrix has at most.
+        self._terms = features.shape[1] + 12
+        constants = self._log_weights - self._terms * UNIT * np.abs(self._log_weights)
+        self._matrix: Floats = np.concatenate([self._slopes[:, None], constants[:, None], features], axis=1)
+        self._matrix_there = space.asarray(self._matrix)
 
     def add(self, means: Columns, residuals: Columns, *, shift: float, totals: Array) -> None:
         """Add a replicate: block means, their residuals, the shift of every pair's prediction, and model means."""
-        for part in self._parts:
-            if part.centre == "prediction":
-                part.penalty.add(residuals, shift)
+        for centre, penalty in self.penalties.items():
+            if centre == "prediction":
+                penalty.add(residuals, shift)
             else:
-                part.penalty.add(means, self._design.tau / 2)  # x = Y - mu0
+                penalty.add(means, self._design.tau / 2)  # x = Y - mu0
         self.totals += totals
         self._count += 1
 
@@ -131,19 +119,18 @@ class Mixture:
         if not self._count:
             return space.zeros(*shape) + space.column([math.log(group.weight) for group in self._groups], len(shape))
         out = space.empty(*shape)
-        reader, (height, width) = self._reader(is_sorted=self._is_sorted, bound=bound, at=at), self._tile_shape()
+        reader, (height, width) = _Reader(self, is_sorted=self._is_sorted, bound=bound, at=at), self._tile_shape()
         for rows in _steps(out.shape[-2], height):
             strip = reader.strip(rows, slice(0, out.shape[-1]), with_selves=not self._is_sorted)
             for cols in _steps(out.shape[-1], width):
                 tile = strip[..., cols]
-                flat = space.xp.reshape(tile, (tile.shape[0], -1))
-                mixed = self._mixed(flat, bound)
+                mixed = self._mixed(space.xp.reshape(tile, (tile.shape[0], -1)), bound)
                 out[..., rows, cols] = space.xp.reshape(mixed, (len(self._groups), *tile.shape[1:]))
         return reader.in_place(out)
 
     def _mixed(self, features: Array, bound: Bound) -> Array:
         """The logarithm of the mixture of each group, for a tile of directions."""
-        xp, sign = self._space.xp, error_sign(bound)
+        xp = self._space.xp
         if len(self._groups) == 1 and bound == "lower":
             value = _log_sum(xp, self._adding(features) @ features)[None, :]
         else:
@@ -151,7 +138,7 @@ class Mixture:
             exponents = matrix @ features
             parts = [exponents[group.stakes[0] : group.stakes[-1] + 1, :] for group in self._groups]
             value = xp.concat([part if part.shape[0] == 1 else _log_sum(xp, part)[None, :] for part in parts])
-        value -= sign * ((len(self._slopes) + 16) * 2 * UNIT + 4 * UNIT * xp.abs(value))
+        value -= error_sign(bound) * ((len(self._slopes) + 16) * 2 * UNIT + 4 * UNIT * xp.abs(value))
         return value
 
     @cached_property
@@ -171,8 +158,7 @@ class Mixture:
         least, greatest = (bound(features, axis=1) for bound in (np.min, np.max))
         rising, falling = self._between_stakes
         behind = rising @ least + falling @ greatest  # how far a stake is behind another, at least
-        furthest = behind.reshape(len(self._slopes), -1).max(axis=1)
-        return self._matrix[furthest <= -FORGOTTEN]
+        return self._matrix[behind.reshape(len(self._slopes), -1).max(axis=1) <= -FORGOTTEN]
 
     @cached_property
     def _between_stakes(self) -> tuple[Floats, Floats]:
@@ -185,15 +171,13 @@ class Mixture:
         space, xp = self._space, self._space.xp
         if not self._count or self._slopes.max() <= LEAST_SLOPE:
             return space.zeros(*self._pairs.shape) - 1.0
-        out = space.empty(*self._pairs.shape)
+        out, reader = space.empty(*self._pairs.shape), _Reader(self)
         target = math.log(n_directions / self._design.margin_alpha)
-        reader = self._reader()
         *batch, n_rows, n_cols = self._pairs.shape
         height = max(1, 2 * space.tile // max(1, self._matrix.shape[1] * n_cols * math.prod(batch)))
         # Without a margin both directions of a pair may pay the same penalty, and then need the same advantage.
-        mirrored = (
-            self._pairs.is_square and self._design.tau == 0.0 and all(p.penalty.is_symmetric for p in self._parts)
-        )
+        symmetric = all(penalty.is_symmetric for penalty in self.penalties.values())
+        mirrored = self._pairs.is_square and self._design.tau == 0.0 and symmetric
         for rows in _steps(n_rows, height):
             cols = slice(rows.start if mirrored else 0, n_cols)
             strip = reader.strip(rows, cols)
@@ -214,9 +198,9 @@ class Mixture:
     @property
     def _is_sorted(self) -> bool:
         """Whether evidence is read in the order of totals: if that saves more exponentials than sorting costs."""
-        many = math.prod(self._pairs.shape) * len(self._slopes) > self._space.tile
-        comparable = self._matrix.size * len(self._slopes) <= self._space.tile  # every stake with every other
-        return many and comparable and self._space.is_numpy and not self._pairs.batch
+        tile, n_stakes = self._space.tile, len(self._slopes)
+        is_worth_it = math.prod(self._pairs.shape) * n_stakes > tile >= self._matrix.size * n_stakes
+        return is_worth_it and self._space.is_numpy and not self._pairs.batch
 
     def _tile_shape(self) -> tuple[int, int]:
         """Rows and columns of a tile: a square if they are sorted, and whole rows otherwise."""
@@ -227,126 +211,95 @@ class Mixture:
             return min(edge, n_rows), min(edge, n_cols)
         return max(1, directions // max(1, n_cols * math.prod(batch))), n_cols
 
-    def _stake_matrix(self) -> tuple[Floats, int]:
-        """What the features are multiplied with, and the roundings that a product with it has at most."""
-        n_features = sum(part.penalty.coefficients.shape[1] for part in self._parts)
-        terms = n_features + 12
-        matrix = np.zeros((len(self._slopes), 2 + n_features))
-        matrix[:, 0] = self._slopes
-        matrix[:, 1] = self._log_weights - terms * UNIT * np.abs(self._log_weights)
-        column = 2
-        for part in self._parts:
-            coefficients = part.penalty.coefficients
-            matrix[part.stakes, column : column + coefficients.shape[1]] = -coefficients
-            column += coefficients.shape[1]
-        return matrix, terms
-
-    def _reader(self, *, is_sorted: bool = False, bound: Bound = "lower", at: float | None = None) -> _Reader:
-        orders: tuple[Rows | None, Rows | None] = (None, None)
-        if is_sorted:
-            totals = to_numpy(self.totals)
-            orders = np.argsort(totals[self._pairs.rows]), np.argsort(totals[self._pairs.cols])
-        return _Reader(
-            space=self._space,
-            pairs=self._pairs,
-            orders=orders,
-            n_features=self._matrix.shape[1],
-            features=[part.penalty.features(self._terms, bound) for part in self._parts],
-            totals=self.totals,
-            drift=self._count * (self._design.tau if at is None else at),
-            # Summation of the items, then one addition a replicate; and the roundings of the product.
-            total_error=error_sign(bound) * (self._sum_error + self._count + 8 + 2 * self._terms) * UNIT,
-        )
-
     def keep(self, rows: Rows) -> None:
         """Forget all models but these."""
-        for part in self._parts:
-            part.penalty.keep(rows)
+        for penalty in self.penalties.values():
+            penalty.keep(rows)
         self._pairs, of_models = self._pairs.kept(rows)
         self.totals = self._space.take(self.totals, of_models, axis=-1)
 
     def split(self) -> None:
         """Give every model two rows from now on: see :meth:`Directions.of_sides`."""
-        for part in self._parts:
-            part.penalty.split()
+        for penalty in self.penalties.values():
+            penalty.split()
         self._pairs = Directions.of_sides(self._pairs.n_models, self._pairs.batch)
         self.totals = self._space.xp.concat([self.totals, self.totals], axis=-1)
 
     def state(self) -> State:
         """Everything accumulated but the totals and the count, as arrays."""
         return {
-            f"{part.centre}-penalty.{name}": array
-            for part in self._parts
-            for name, array in part.penalty.state().items()
+            f"{centre}-penalty.{name}": array
+            for centre, penalty in self.penalties.items()
+            for name, array in penalty.state().items()
         }
 
     def restore(self, state: State, *, totals: np.ndarray, count: int) -> None:
         """Take over what :meth:`state` returned."""
-        for part in self._parts:
-            part.penalty.restore(with_prefix(state, f"{part.centre}-penalty."))
+        for centre, penalty in self.penalties.items():
+            penalty.restore(with_prefix(state, f"{centre}-penalty."))
         self.totals, self._count = self._space.asarray(totals), count
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Reader:
-    """Reads the features of directions, the models in the order of their totals if they are sorted.
+    """Reads the features of the directions of a mixture, the models in the order of their totals if they are sorted.
 
     Directions side by side in that order have near features, and few stakes matter to them.
     """
 
-    space: Space
-    pairs: Directions
-    orders: tuple[Rows | None, Rows | None]
-    """The rows and the columns in the order in which they are read; as they are, if that is ``None``."""
-    n_features: int
-    features: list[Features]
-    totals: Array
-    drift: float
-    total_error: float
+    def __init__(
+        self, mixture: Mixture, *, is_sorted: bool = False, bound: Bound = "lower", at: float | None = None
+    ) -> None:
+        self._space, self._pairs, count = mixture._space, mixture._pairs, mixture._count
+        self._n_features = mixture._matrix.shape[1]
+        self._features = [penalty.features(mixture._terms, bound) for penalty in mixture.penalties.values()]
+        # Summation of the items, then one addition a replicate; and the roundings of the product.
+        error = error_sign(bound) * (mixture._sum_error + count + 8 + 2 * mixture._terms) * UNIT
+        drift = count * (mixture._design.tau if at is None else at)
+        # Each side is a sum of numbers that are not negative, so that scaling it moves it in the right direction.
+        self._low = (mixture.totals[..., self._pairs.rows] + max(0.0, -drift)) * ((1.0 - error) / 2)
+        self._high = (mixture.totals[..., self._pairs.cols] + max(0.0, drift)) * ((1.0 + error) / 2)
+        self._orders: tuple[Rows, Rows] | None = None  # in which rows and columns are read
+        if is_sorted:
+            totals = to_numpy(mixture.totals)
+            self._orders = np.argsort(totals[self._pairs.rows]), np.argsort(totals[self._pairs.cols])
 
     def _places(self, rows: slice, cols: slice) -> tuple[Places, Places]:
-        of_rows, of_cols = self.orders
-        return (rows if of_rows is None else of_rows[rows]), (cols if of_cols is None else of_cols[cols])
+        return (rows, cols) if self._orders is None else (self._orders[0][rows], self._orders[1][cols])
 
     def advantage(self, rows: slice, cols: slice) -> Array:
         """``T`` of some directions, rounded down; up, for an upper bound."""
         some_rows, some_cols = self._places(rows, cols)
-        # Each side is a sum of numbers that are not negative, so that scaling it moves it in the right direction.
-        low = (self.totals[..., self.pairs.rows] + max(0.0, -self.drift)) * ((1.0 - self.total_error) / 2)
-        high = (self.totals[..., self.pairs.cols] + max(0.0, self.drift)) * ((1.0 + self.total_error) / 2)
-        return self.space.take(low, some_rows)[..., :, None] - self.space.take(high, some_cols)[..., None, :]
+        return (
+            self._space.take(self._low, some_rows)[..., :, None] - self._space.take(self._high, some_cols)[..., None, :]
+        )
 
     def strip(self, rows: slice, cols: slice, *, with_selves: bool = False) -> Array:
         """The features of some directions: features x (batch x) rows x columns.
 
         A model against itself pays nothing and is no direction; without selves, its features are those of others.
         """
-        advantage, xp = self.advantage(rows, cols), self.space.xp
-        strip = self.space.empty(self.n_features, *advantage.shape)
+        advantage, xp, row = self.advantage(rows, cols), self._space.xp, 2
+        strip = self._space.empty(self._n_features, *advantage.shape)
         strip[0, ...] = advantage
         strip[1, ...] = 1.0
-        row = 2
-        for read in self.features:
+        for read in self._features:
             for part in read(*self._places(rows, cols)):
                 strip[row : row + part.shape[0], ...] = part
                 row += part.shape[0]
         selves = slice(max(rows.start, cols.start), min(rows.stop, cols.stop))
-        if not with_selves and self.pairs.is_square and selves.start < selves.stop:
+        if not with_selves and self._pairs.is_square and selves.start < selves.stop:
             of_rows = slice(selves.start - rows.start, selves.stop - rows.start)
             of_cols = slice(selves.start - cols.start, selves.stop - cols.start)
-            corner = strip[2:, ..., of_rows, of_cols]
-            same = self.space.bools(np.eye(selves.stop - selves.start, dtype=np.bool_))
-            strip[2:, ..., of_rows, of_cols] = xp.where(
-                same, xp.max(strip[2:, ..., of_rows, :], axis=-1, keepdims=True), corner
-            )
+            same = self._space.bools(np.eye(selves.stop - selves.start, dtype=np.bool_))
+            others = xp.max(strip[2:, ..., of_rows, :], axis=-1, keepdims=True)
+            strip[2:, ..., of_rows, of_cols] = xp.where(same, others, strip[2:, ..., of_rows, of_cols])
         return strip
 
     def in_place(self, found: Array) -> Array:
         """What was found, rows and columns where they belong."""
-        for axis, order in ((-2, self.orders[0]), (-1, self.orders[1])):
-            if order is not None:
-                found = self.space.take(found, np.argsort(order), axis=axis)
-        return found
+        if self._orders is None:
+            return found
+        return self._space.take_pairs(found, *map(np.argsort, self._orders))
 
 
 def mixed_log_e(space: Space, log_groups: Array) -> Array:
@@ -371,13 +324,10 @@ def _steps(n: int, step: int) -> Iterator[slice]:
 
 
 def _penalty(design: Design, bets: Bets, stakes: Floats, *, space: Space, pairs: Directions, reach: float) -> Penalty:
-    kind, shares, largest = bets.kind, bets.layout.relative_weights, bets.layout.roundings
-    if kind == "hoeffding":
-        return HoeffdingPenalty(stakes, shares, space=space, pairs=pairs)
-    if kind == "betting":
-        return BettingPenalty(stakes, shares, space=space, pairs=pairs, largest=largest, reach=reach)
-    # Worth it where views share the products; it rounds differently in the last digits.
-    several = design.share < 1.0
-    return gram_penalty(
-        kind, stakes, shares, space=space, pairs=pairs, largest=largest, reach=reach, keep_binary=several
-    )
+    if bets.kind == "hoeffding":
+        return HoeffdingPenalty(stakes, bets.layout, space=space, pairs=pairs)
+    if bets.kind == "betting":
+        return BettingPenalty(stakes, bets.layout, space=space, pairs=pairs, reach=reach)
+    penalty = gram_penalty(bets.kind, stakes, bets.layout, space=space, pairs=pairs, reach=reach)
+    penalty.keep_binary = design.share < 1.0  # worth it where views share the products
+    return penalty

@@ -7,6 +7,8 @@ import json
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -59,9 +61,9 @@ class BlockLayout:
         sizes = np.bincount(of_item, minlength=len(number)).astype(np.int64)
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.intp)
         if weights is None:
-            relative, largest = sizes / sizes.max(), int(sizes.max())
+            ratio = len(blocks) / int(sizes.max())
             return cls(
-                order=order, starts=starts, sizes=sizes, relative_weights=relative, weight_ratio=len(blocks) / largest
+                order=order, starts=starts, sizes=sizes, relative_weights=sizes / sizes.max(), weight_ratio=ratio
             )
         # As whole numbers, so that sums are exact and every share is rounded once.
         whole = _in_one_unit([weights[i] for i in present])
@@ -95,9 +97,7 @@ class BlockLayout:
     @property
     def weights(self) -> Floats:
         """``w_m``: the share of each block in the weight of all items."""
-        if self.within is None:
-            return self.sizes / len(self.order)
-        return self.relative_weights / self.weight_ratio
+        return self.sizes / len(self.order) if self.within is None else self.relative_weights / self.weight_ratio
 
     @property
     def roundings(self) -> int:
@@ -113,11 +113,8 @@ class BlockLayout:
     def contents(self) -> list[tuple[tuple[int, float], ...]]:
         """For each block its items and their shares in its mean: blocks with the same contents have the same mean."""
         shares = np.repeat(1.0 / self.sizes, self.sizes) if self.within is None else self.within
-        pairs = list(zip(self.order.tolist(), shares.tolist(), strict=True))
-        return [
-            tuple(sorted(pairs[start : start + size]))
-            for start, size in zip(self.starts.tolist(), self.sizes.tolist(), strict=True)
-        ]
+        pairs = zip(self.order.tolist(), shares.tolist(), strict=True)
+        return [tuple(sorted(islice(pairs, size))) for size in self.sizes.tolist()]
 
     def means(self, panel: Array, space: Space | None = None) -> Array:
         """Block means of a (batch x) models x items panel, as (batch x) models x blocks."""
@@ -176,12 +173,21 @@ def check_panel(
     means = []
     for some in _strips(scores, space):
         # Written so that NaN fails: it spreads to the least and the greatest, and no comparison with it holds.
-        if not (float(xp.min(some)) >= 0.0 and float(xp.max(some)) <= 1.0):
-            allowed = xp.isnan(some) if gaps == "worst-case" else False
-            if not bool(xp.all(allowed | ((some >= 0.0) & (some <= 1.0)))):
-                _name_the_cell(to_numpy(scores), models, items, gaps)
+        in_range = float(xp.min(some)) >= 0.0 and float(xp.max(some)) <= 1.0
+        if not in_range and not bool(xp.all(_usable(xp, some, gaps))):
+            whole = to_numpy(scores)
+            cell = tuple(np.argwhere(~_usable(np, whole, gaps))[0])
+            raise DataError(
+                f"score {whole[cell]} of model {quoted(models[cell[-2]])} on item {quoted(items[cell[-1]])} is not in "
+                "[0, 1]; a missing or failed score is not a zero: complete the panel or leave the whole replicate out"
+            )
         means.append(_means(some, space, shares))
     return scores, means[0] if len(means) == 1 else xp.concat(means, axis=-1)
+
+
+def _usable(xp: Any, scores: Array, gaps: Gaps) -> Array:  # noqa: ANN401 - libraries have no common type
+    in_range = (scores >= 0.0) & (scores <= 1.0)
+    return in_range | xp.isnan(scores) if gaps == "worst-case" else in_range
 
 
 def model_means(scores: Array, space: Space, shares: Floats | None) -> Array:
@@ -212,15 +218,6 @@ def _means(some: Array, space: Space, shares: Floats | None) -> Array:
         return space.xp.mean(some, axis=-1)
     # Added up and not multiplied as matrices, so that the roundings are those of a sum.
     return space.xp.sum(some * space.asarray(shares), axis=-1)
-
-
-def _name_the_cell(scores: np.ndarray, models: Sequence[str], items: Sequence[str], gaps: Gaps) -> None:
-    usable = (scores >= 0.0) & (scores <= 1.0)
-    place = tuple(np.argwhere(~(usable | np.isnan(scores) if gaps == "worst-case" else usable))[0])
-    raise DataError(
-        f"score {scores[place]} of model {quoted(models[place[-2]])} on item {quoted(items[place[-1]])} is not in "
-        "[0, 1]; a missing or failed score is not a zero: complete the panel or leave the whole replicate out"
-    )
 
 
 def block_members(items: Sequence[str], blocks: Sequence[str]) -> list[list[str]]:

@@ -29,6 +29,7 @@ from typing import Literal
 import numpy as np
 
 from bbedge.core.arrays import UNIT, Array, Floats, Places, Rows, Space, State, to_numpy
+from bbedge.core.panels import BlockLayout
 
 Columns = Callable[[Places, Array | None], Array]
 """Gives the residuals of some blocks, (batch x) models x those blocks, in an array that may be overwritten: a new one,
@@ -116,9 +117,9 @@ class Penalty(ABC):
         """Forget all models but these."""
         self._pairs, of_models = self._pairs.kept(rows)
         for name, array in self._arrays.items():
-            is_kept = self._is_of_pairs(array)
+            of_pairs = self._is_of_pairs(array)
             self._arrays[name] = (
-                self._space.take_pairs(array, rows, rows) if is_kept else self._space.take(array, of_models)
+                self._space.take_pairs(array, rows, rows) if of_pairs else self._space.take(array, of_models)
             )
 
     def split(self) -> None:
@@ -133,8 +134,8 @@ class Penalty(ABC):
 
     def state(self) -> State:
         """Everything accumulated, as arrays."""
-        arrays = {name: to_numpy(array) for name, array in self._arrays.items()}
-        return arrays | {"count": np.array([self._count], dtype=np.float64)}
+        count = {"count": np.array([self._count], dtype=np.float64)}
+        return {name: to_numpy(array) for name, array in self._arrays.items()} | count
 
     def restore(self, state: State) -> None:
         """Take over what :meth:`state` returned."""
@@ -145,10 +146,6 @@ class Penalty(ABC):
 def error_sign(bound: Bound) -> int:
     """The sign with which a penalty's error is added to it."""
     return 1 if bound == "lower" else -1
-
-
-def _length(places: Places) -> int:
-    return places.stop - places.start if isinstance(places, slice) else len(places)
 
 
 def bernstein_psi(u: Floats) -> Floats:
@@ -165,13 +162,10 @@ def sharp_tail(b: Floats) -> Floats:
     b = np.asarray(b, dtype=np.float64)
     small = b < 0.3
     # The closed form cancels for small b; there the series sum_{j>=4} b^(j-4) / j is summed instead.
-    near = np.where(small, b, 0.0)
-    series = np.zeros_like(b)
+    series, near, far = np.zeros_like(b), np.where(small, b, 0.0), np.where(small, 0.5, b)
     for j in range(44, 3, -1):
         series = series * near + 1.0 / j
-    far = np.where(small, 0.5, b)
-    closed = (-np.log1p(-far) - far - far**2 / 2 - far**3 / 3) / far**4
-    return np.where(small, series, closed)
+    return np.where(small, series, (-np.log1p(-far) - far - far**2 / 2 - far**3 / 3) / far**4)
 
 
 class HoeffdingPenalty(Penalty):
@@ -179,10 +173,10 @@ class HoeffdingPenalty(Penalty):
 
     is_symmetric = True
 
-    def __init__(self, stakes: Floats, relative_sizes: Floats, *, space: Space, pairs: Directions) -> None:
+    def __init__(self, stakes: Floats, layout: BlockLayout, *, space: Space, pairs: Directions) -> None:
         super().__init__(space, pairs)
-        self.coefficients = (stakes**2 * np.square(relative_sizes).sum() / 8.0)[:, None]
-        self._roundoff = (len(relative_sizes) + 8) * UNIT
+        self.coefficients = (stakes**2 * np.square(layout.relative_weights).sum() / 8.0)[:, None]
+        self._roundoff = (layout.count + 8) * UNIT
 
     def add(self, residuals: Columns, shift: float) -> None:
         """See :class:`Penalty`."""
@@ -193,7 +187,8 @@ class HoeffdingPenalty(Penalty):
         replicates = self._count * (1.0 + error_sign(bound) * self._roundoff + error_sign(bound) * 2 * terms * UNIT)
 
         def read(rows: Places, cols: Places) -> list[Array]:
-            return [self._space.zeros(1, *self._pairs.batch, _length(rows), _length(cols)) + replicates]
+            lengths = (each.stop - each.start if isinstance(each, slice) else len(each) for each in (rows, cols))
+            return [self._space.zeros(1, *self._pairs.batch, *lengths) + replicates]
 
         return read
 
@@ -216,25 +211,23 @@ class BettingPenalty(Penalty):
 
     is_symmetric = False
 
-    def __init__(
-        self, stakes: Floats, relative_sizes: Floats, *, space: Space, pairs: Directions, largest: int, reach: float
-    ) -> None:
+    def __init__(self, stakes: Floats, layout: BlockLayout, *, space: Space, pairs: Directions, reach: float) -> None:
         """``reach`` is the largest possible ``-x``: 1 for any prediction, ``mu0`` for the null value."""
         super().__init__(space, pairs)
+        shares = layout.relative_weights
         self._stakes, of_stake = np.unique(stakes, return_inverse=True)
         self.coefficients = np.eye(len(self._stakes))[of_stake]
-        self._n_blocks = len(relative_sizes)
-        padded = np.zeros(-(-self._n_blocks // _DEGREES[0]) * _DEGREES[0])  # a share of zero is a factor of one
-        padded[: self._n_blocks] = relative_sizes
-        self._shares = space.asarray(padded)
-        self._is_uniform = bool(np.all(relative_sizes == 1.0))  # what is padded has no residuals either
+        self._n_blocks = len(shares)
+        # A share of zero is a factor of one.
+        self._shares = space.asarray(np.concatenate([shares, np.zeros(-self._n_blocks % _DEGREES[0])]))
+        self._is_uniform = bool(np.all(shares == 1.0))  # what is padded has no residuals either
         self._arrays["sums"] = space.zeros(len(self._stakes), *pairs.shape)
         bets = self._stakes * reach
         degrees = [next(k for k in _DEGREES if _cancelled(bet, k) <= _CANCELLED) for bet in bets.tolist()]
         # A factor 1 + z >= 1 - b with a residual wrong by a few roundings is wrong by that times u / (1 - b) in its
         # logarithm; the linear term adds a run's worth of roundings; a polynomial what its terms may cancel.
-        per_bet = (2 * (largest + 8) + 8) / (1.0 - bets) + _RUN + 8
-        roundoff = UNIT * (relative_sizes.sum() * self._stakes * per_bet + 4 * self._n_blocks)
+        per_bet = (2 * (layout.roundings + 8) + 8) / (1.0 - bets) + _RUN + 8
+        roundoff = UNIT * (shares.sum() * self._stakes * per_bet + 4 * self._n_blocks)
         lost = [_cancelled(bet, degree) for bet, degree in zip(bets.tolist(), degrees, strict=True)]
         roundoff += UNIT * self._n_blocks * np.array(lost)
         self._roundoff_there = space.asarray(roundoff)
@@ -248,8 +241,7 @@ class BettingPenalty(Penalty):
         """See :class:`Penalty`."""
         self._count += 1
         xp = self._space.xp
-        everything = residuals(slice(0, self._n_blocks), None)
-        half = xp.moveaxis(everything, -1, 0) / 2  # blocks x (batch x) models
+        half = xp.moveaxis(residuals(slice(0, self._n_blocks), None), -1, 0) / 2  # blocks x (batch x) models
         missing = self._shares.shape[0] - self._n_blocks
         if missing:
             half = xp.concat([half, self._space.zeros(missing, *half.shape[1:])])

@@ -100,12 +100,10 @@ class TwoWay(Predictor):
         return self._space.combine(self._space.take(means, places), -1.0, self._predicted(places), out=out)
 
     def _predicted(self, places: Places) -> Array:
-        xp = self._space.xp
-        sums = self._space.take(self._sums, places)
+        xp, sums = self._space.xp, self._space.take(self._sums, places)
         if self._count == 0:
             return xp.full_like(sums, 0.5)
-        self._fit = self._fit or self._fitted()
-        model, block, share = self._fit
+        model, block, share = self._fit = self._fit or self._fitted()
         effects = model + self._space.take(block, places)
         return xp.clip(effects + share * (sums / self._count - effects), 0.0, 1.0)
 
@@ -142,11 +140,7 @@ class TwoWay(Predictor):
 
     def state(self) -> dict[str, np.ndarray]:
         """See :class:`Predictor`."""
-        return {
-            "sums": to_numpy(self._sums),
-            "squares": to_numpy(self._squares),
-            "count": np.array([self._count], dtype=np.float64),
-        }
+        return super().state() | {"squares": to_numpy(self._squares)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """See :class:`Predictor`."""

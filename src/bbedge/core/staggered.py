@@ -56,21 +56,19 @@ class Wealth:
         """Values of all views side by side, each times the share of its view; one view has all there is."""
         if len(views) == 1:
             return values[0]
-        of_views = zip(views, values, strict=True)
-        return self._space.xp.concat([value + math.log(view.design.share) for view, value in of_views], axis=-1)
+        shares = (math.log(view.design.share) for view in views)
+        return self._space.xp.concat([value + share for value, share in zip(values, shares, strict=True)], axis=-1)
 
     def certify(self, certified: Sequence[Array], alpha: float) -> list[Array]:
         """The directions of each view that are certified now, given those that were: masks of the same shape."""
-        xp, batched = self._space.xp, len(self._shape) > 2
-        close = closure_by_products if batched else closure
-        threshold = -math.log(alpha) * (1.0 + 8 * UNIT)
+        close = closure_by_products if len(self._shape) > 2 else closure
+        tested = self._space.xp.reshape(self._tested, self._shape[-2:])
         of_views = list(certified)
         while True:
             sure = self._joined(of_views)
-            new = self._reaching(self._is_tested & ~sure, threshold)
+            new = self._reaching(self._is_tested & ~sure, -math.log(alpha) * (1.0 + 8 * UNIT))
             if new is None:
                 return of_views
-            tested = xp.reshape(self._tested, self._shape[-2:])
             of_views = [joined | (close(joined) & tested) for joined in self._apart(sure | new)]
 
     def log(self, certified: Sequence[Array]) -> list[Array]:
@@ -89,8 +87,10 @@ class Wealth:
 
     def _apart(self, joined: Array) -> list[Array]:
         """An array for each view, from repetitions x all directions."""
-        starts = range(0, joined.shape[-1], self._size)
-        return [self._space.xp.reshape(joined[..., s : s + self._size], self._shape) for s in starts]
+        return [
+            self._space.xp.reshape(joined[..., start : start + self._size], self._shape)
+            for start in range(0, joined.shape[-1], self._size)
+        ]
 
     def _reaching(self, rest: Array, threshold: float) -> Array | None:
         """Those of the rest whose left side reaches the threshold; ``None`` if there are none."""
@@ -129,13 +129,13 @@ class Wealth:
         order of their own ratio, each for as long as it lowers the ratio of the sums.
         """
         xp, size = self._space.xp, rest.shape[1]
-        rows = (-1, size)
-        now, then = xp.reshape(self._now, rows), xp.reshape(self._then, rows)
-        ratio = xp.reshape(xp.where(rest[None, ...], self._now - self._then, xp.inf), rows)
+        ratio = xp.where(rest[None, ...], self._now - self._then, xp.inf)
+        now, then, ratio = (xp.reshape(each, (-1, size)) for each in (self._now, self._then, ratio))
         order = xp.argsort(ratio, axis=-1)
         rising = _at(xp, ratio, order)
-        above = self._running(xp.where(xp.isinf(rising), _NOTHING, _at(xp, now, order)))
-        below = self._running(xp.where(xp.isinf(rising), _NOTHING, _at(xp, then, order)))
+        above, below = (
+            self._running(xp.where(xp.isinf(rising), _NOTHING, _at(xp, each, order))) for each in (now, then)
+        )
         x, d = (now, then) if asked is None else (xp.take(now, asked, axis=1), xp.take(then, asked, axis=1))
         low = xp.zeros(x.shape, dtype=order.dtype, device=self._space.device)
         high = low + xp.sum(xp.astype(~xp.isinf(rising), order.dtype), axis=-1, keepdims=True)

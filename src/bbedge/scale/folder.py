@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -207,10 +208,9 @@ class TiledRun:
 
     def tiles(self) -> list[tuple[int, int]]:
         """Row and column strip of every tile in which something is tested."""
-        places = [(row, col) for row in range(self.n_strips) for col in range(self.n_strips)]
-        if self.design.family == Family():
-            return [(row, col) for row, col in places if row != col or self.tested(row, col).any()]
-        return [place for place in places if self.tested(*place).any()]
+        is_whole = self.design.family == Family()  # then every tile beside the diagonal is tested
+        places = product(range(self.n_strips), repeat=2)
+        return [(row, col) for row, col in places if (is_whole and row != col) or self.tested(row, col).any()]
 
     def strip_file(self, number: int, kind: str) -> Path:
         """Where something of a strip is."""

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, product, starmap
 from operator import itemgetter
 from pathlib import Path
 from typing import get_args
@@ -179,8 +179,8 @@ class TiledLeaderboard:
 
     def means(self) -> Floats:
         """Mean score of every model on the [0, 1] scale; NaN before the first replicate."""
-        done = self._finished()
-        return np.concatenate([strip_means(self._run, strip, done) for strip in range(self._run.n_strips)])
+        done, strips = self._finished(), range(self._run.n_strips)
+        return np.concatenate([strip_means(self._run, strip, done) for strip in strips])
 
     def tile(self, row: int, col: int) -> Tile:
         """The tile of a row strip and a column strip, counted from 0."""
@@ -188,9 +188,7 @@ class TiledLeaderboard:
 
     def tiles(self) -> Iterator[Tile]:
         """All tiles, row by row, one at a time."""
-        for row in range(self._run.n_strips):
-            for col in range(self._run.n_strips):
-                yield self.tile(row, col)
+        yield from starmap(self.tile, product(range(self._run.n_strips), repeat=2))
 
     def lower_bounds(self, row: int, col: int) -> Floats:
         """Lower bounds of the differences of a tile, simultaneous over all tiles and looks; NaN where not tested.

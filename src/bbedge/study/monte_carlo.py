@@ -162,9 +162,8 @@ def _added(parts: Iterable[Mapping[tuple[str, ...], Floats]]) -> Sums:
 def fingerprint(study: Study) -> str:
     """Stands for everything that decides the numbers: the settings, the version and the code that is run."""
     digest = hashlib.sha256(f"{__version__}\n{CHUNK}\n{study.settings!r}".encode())
-    package = Path(__file__).parent.parent
-    here = package / "study"
-    sources = [source for room in ("core", "baselines", "gate") for source in sorted((package / room).glob("*.py"))]
+    here = Path(__file__).parent
+    sources = [each for room in ("core", "baselines", "gate") for each in sorted((here.parent / room).glob("*.py"))]
     sources += [here / f"{name}.py" for name in ("contenders", "measures", "study", "synthetic")]
     sources += sorted({Path(inspect.getfile(type(setting))) for setting in study.settings})
     for source in sources:

@@ -7,10 +7,18 @@ import pytest
 from bbedge.core.arrays import numpy_space
 from bbedge.core.difference_sums import DifferenceSums
 from bbedge.core.gram import PenaltyBySize, PenaltyByStake, gram_penalty
+from bbedge.core.panels import BlockLayout
 from bbedge.core.penalties import Directions
 
 RNG = np.random.default_rng(2)
 SPACE = numpy_space()
+
+
+def layout_of(shares, largest=1):
+    """Blocks with these relative weights, the largest of so many items."""
+    places = np.arange(len(shares))
+    sizes = np.full(len(shares), largest)
+    return BlockLayout(order=places, starts=places, sizes=sizes, relative_weights=np.asarray(shares), weight_ratio=1.0)
 
 
 def added(penalty, residuals, shift):
@@ -27,11 +35,11 @@ def values_of(penalty, rows=None, cols=None, terms=16):
 
 
 def make(form, powers, of_block, *, largest, n_models, space=SPACE):
-    return form(powers, of_block, space=space, pairs=Directions.all(n_models), largest=largest)
+    return form(powers, of_block, largest, space=space, pairs=Directions.all(n_models))
 
 
 def powers_of(kind, stakes, shares, largest):
-    penalty = gram_penalty(kind, stakes, shares, space=SPACE, pairs=Directions.all(2), largest=largest, reach=1.0)
+    penalty = gram_penalty(kind, stakes, layout_of(shares, largest), space=SPACE, pairs=Directions.all(2), reach=1.0)
     return penalty._powers
 
 
@@ -113,7 +121,9 @@ def test_the_smaller_form_is_chosen():
     def form(n_sizes, n_stakes):
         shares = np.arange(1, n_sizes + 1) / n_sizes
         stakes = np.linspace(0.1, 0.9, n_stakes)
-        return type(gram_penalty("sharp", stakes, shares, space=SPACE, pairs=Directions.all(2), largest=9, reach=1.0))
+        return type(
+            gram_penalty("sharp", stakes, layout_of(shares, 9), space=SPACE, pairs=Directions.all(2), reach=1.0)
+        )
 
     assert form(3, 3) is PenaltyBySize
     assert form(2, 3) is PenaltyBySize

@@ -8,9 +8,17 @@ import pytest
 import oracle
 from bbedge.core import penalties as bets
 from bbedge.core.arrays import numpy_space
+from bbedge.core.panels import BlockLayout
 from bbedge.core.penalties import BettingPenalty, Directions, HoeffdingPenalty, bernstein_psi, sharp_tail
 
 SPACE = numpy_space()
+
+
+def layout_of(shares, largest=1):
+    """Blocks with these relative weights, the largest of so many items."""
+    places = np.arange(len(shares))
+    sizes = np.full(len(shares), largest)
+    return BlockLayout(order=places, starts=places, sizes=sizes, relative_weights=np.asarray(shares), weight_ratio=1.0)
 
 
 def values_of(penalty, n_models):
@@ -21,7 +29,7 @@ def values_of(penalty, n_models):
 
 def betting(stakes, shares, *, n_models, largest=1, space=SPACE):
     return BettingPenalty(
-        np.array(stakes), shares, space=space, pairs=Directions.all(n_models), largest=largest, reach=1.0
+        np.array(stakes), layout_of(shares, largest), space=space, pairs=Directions.all(n_models), reach=1.0
     )
 
 
@@ -71,7 +79,7 @@ def test_bernstein_psi():
 
 
 def test_hoeffding_by_hand():
-    penalty = HoeffdingPenalty(np.array([0.5]), np.array([1.0, 0.5]), space=SPACE, pairs=Directions.all(3))
+    penalty = HoeffdingPenalty(np.array([0.5]), layout_of([1.0, 0.5]), space=SPACE, pairs=Directions.all(3))
     penalty.add(lambda places, out: np.zeros((3, 2)), 0.0)
     penalty.add(lambda places, out: np.ones((3, 2)), 0.1)
     assert penalty.features(4)(slice(0, 2), slice(0, 3))[0].shape == (1, 2, 3)
@@ -134,7 +142,7 @@ def test_a_rectangle_of_bets_is_a_part_of_the_square():
     residuals, shares = rng.uniform(-1, 1, (5, 40)), rng.choice([1.0, 0.5], 40)
     square = betting([0.3, 0.9], shares, n_models=5, largest=2)
     pairs = Directions(rows=slice(0, 2), cols=slice(2, 5))
-    tile = BettingPenalty(np.array([0.3, 0.9]), shares, space=SPACE, pairs=pairs, largest=2, reach=1.0)
+    tile = BettingPenalty(np.array([0.3, 0.9]), layout_of(shares, 2), space=SPACE, pairs=pairs, reach=1.0)
     for penalty in (square, tile):
         penalty.add(lambda places, out: residuals[:, places], 0.02)
     got = np.concatenate(tile.features(16)(slice(0, 2), slice(0, 3)))

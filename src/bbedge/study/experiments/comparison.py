@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 
 from bbedge.baselines.e_values import edges_at_looks
-from bbedge.core.arrays import Mask
-from bbedge.records.values import Method
 from bbedge.study.contenders import DIRECT, LIMIT, WHOLE_ALPHA
 from bbedge.study.measures import edge_measures
 from bbedge.study.study import Contest, Published, Record, RepetitionSeeds, Study, StudyColumn
@@ -64,7 +62,6 @@ def four(
 ) -> tuple[Contest, ...]:
     """The four settings for these contenders; options as in :class:`Contest`."""
     base = base or SyntheticBenchmark()
-    shapes = ((1, 0.0), (5, 0.0), (1, 0.2), (5, 0.2))
     return tuple(
         Contest(
             name=name,
@@ -72,7 +69,7 @@ def four(
             contenders=contenders,
             **options,
         )
-        for name, (size, effect) in zip(NAMES, shapes, strict=True)
+        for name, (size, effect) in zip(NAMES, ((1, 0.0), (5, 0.0), (1, 0.2), (5, 0.2)), strict=True)
     )
 
 
@@ -169,18 +166,15 @@ class Growing:
         """Both procedures, with either method, on one history."""
         versions = [replace(self.benchmark, n_items=size) for size in _SIZES]
         panels = [version.panels(seeds.rng(f"{version.n_items} items"), self.looks) for version in versions]
-        null = self.benchmark.null()
-        methods: tuple[tuple[str, Method], ...] = (("BB-EDGE", "bb-edge"), ("BB-EDGE-X", "bb-edge-x"))
         record = {}
-        for name, method in methods:
-            first = versions[0].design(alpha=_ALPHA, method=method)
-            fixed = edges_at_looks(first, panels[0])
-            epochs: list[Mask] = []
-            for version, of_version, (start, end) in zip(versions, panels, _SPANS, strict=True):
-                design = version.design(alpha=_ALPHA / len(versions), method=method)
-                epochs.append(edges_at_looks(design, of_version[start:end]))
+        for name in ("BB-EDGE", "BB-EDGE-X"):
+            fixed = edges_at_looks(versions[0].design(alpha=_ALPHA, method=name.lower()), panels[0])
+            epochs = [
+                edges_at_looks(version.design(alpha=_ALPHA / len(versions), method=name.lower()), drawn[start:end])
+                for version, drawn, (start, end) in zip(versions, panels, _SPANS, strict=True)
+            ]
             for label, edges in ((f"{name}, fixed", fixed), (f"{name}, epoch reset", np.concatenate(epochs))):
-                measures = edge_measures(edges, null)
+                measures = edge_measures(edges, self.benchmark.null())
                 # Standing power is left out: edges of an earlier version are no claims about the present one.
                 record.update({(label, metric): measures[metric] for metric in ("fwer", "power")})
         return record

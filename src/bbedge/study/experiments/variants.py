@@ -271,21 +271,23 @@ def _published(label: str) -> tuple[Published, ...]:
 
 def _fitted() -> tuple[Contest, ...]:
     """Wider means; data blocks of one or ten; an analysis in ten blocks of ten, always."""
-    found = []
-    for name, size, effect in zip(NAMES, (1, 10, 1, 10), (0.0, 0.0, 0.2, 0.2), strict=True):
-        benchmark = SyntheticBenchmark(
-            means=tied_pairs(0.25, 0.75),
-            block_sizes=size,
-            heterogeneity=effect,
-            # Any more and probabilities would leave [0, 1].
-            offset=0.05 if effect else 0.08,
+    return tuple(
+        Contest(
+            name=f"{_FITTED}{name}",
+            benchmark=SyntheticBenchmark(
+                means=tied_pairs(0.25, 0.75),
+                block_sizes=size,
+                heterogeneity=effect,
+                # Any more and probabilities would leave [0, 1].
+                offset=0.05 if effect else 0.08,
+            ),
+            contenders=_CONTENDERS,
+            blocks=10,
+            k=4,
+            measured=_KEPT,
         )
-        found.append(
-            Contest(
-                name=f"{_FITTED}{name}", benchmark=benchmark, contenders=_CONTENDERS, blocks=10, k=4, measured=_KEPT
-            )
-        )
-    return tuple(found)
+        for name, size, effect in zip(NAMES, (1, 10, 1, 10), (0.0, 0.0, 0.2, 0.2), strict=True)
+    )
 
 
 TOP_4 = Study(
