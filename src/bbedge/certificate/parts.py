@@ -22,9 +22,9 @@ from bbedge.certificate.derive import (
     top_sets,
 )
 from bbedge.certificate.numbers import Evidence, outlook_on
+from bbedge.core.checkpoints import POSITION_ALARM
 from bbedge.core.eholm import log_threshold, weighted_log_thresholds
 from bbedge.core.graph import Graph, Ranks
-from bbedge.core.positions import POSITION_ALARM
 from bbedge.records.certificate import Document, Edge, LookRecord, Matrix, Model, PartRecord
 from bbedge.records.design import Claim
 from bbedge.records.values import Pair

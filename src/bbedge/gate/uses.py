@@ -15,8 +15,8 @@ from bbedge.core.family import Spending
 from bbedge.core.scores import Scores
 from bbedge.core.views import HEADLINE, METRIC
 from bbedge.errors import BoardError, DesignError
-from bbedge.gate.first_run import FirstRun
-from bbedge.gate.gate import Gate, candidates_of, gate_after_runs, usable_scores
+from bbedge.gate.gate import FirstRun, Gate, gate_after_runs, usable_scores
+from bbedge.gate.verdicts import candidates_of
 from bbedge.ledger.store import Session
 from bbedge.ledger.vectors import checksum, unpack
 from bbedge.records.events import checkpoint_place, upto_at
@@ -111,14 +111,7 @@ class UseState:
     def checkpoints(self) -> Checkpoints | None:
         """The looks inside the first run that a study plans."""
         planned = self.begun.checkpoints
-        if planned is None:
-            return None
-        return Checkpoints(
-            order_seed=planned.order_seed,
-            fractions=planned.fractions,
-            weights=planned.weights,
-            complete=planned.complete,
-        )
+        return None if planned is None else Checkpoints.from_record(planned)
 
     @property
     def plan(self) -> FirstRunPlan | None:

@@ -220,18 +220,8 @@ def _options(document: Document) -> DesignOptions:
         "mean_share": design.mean_share or 0.0,
         "holm": design.holm,
         "planned": design.planned,
-        "checkpoints": _checkpoints(document),
+        "checkpoints": Checkpoints.from_record(design.checkpoints) if design.checkpoints else None,
     }
-
-
-def _checkpoints(document: Document) -> Checkpoints | None:
-    """Those of the certificate."""
-    given = document.design.checkpoints
-    if not given:
-        return None
-    return Checkpoints(
-        order_seed=given.order_seed, fractions=given.fractions, weights=given.weights, complete=given.complete
-    )
 
 
 def _shares(document: Document, suite: SuiteOptions) -> DesignOptions:
