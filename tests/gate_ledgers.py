@@ -17,8 +17,7 @@ from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.scores import Scores
 from bbedge.errors import BoardError
 from bbedge.gate import Claim, Policy
-from bbedge.gate.first_run import FirstRun
-from bbedge.gate.gate import gate_after_runs
+from bbedge.gate.gate import FirstRun, gate_after_runs
 from bbedge.gate.ledger import record, record_look, reserve
 from bbedge.ledger.chain import LedgerEvent
 from bbedge.ledger.store import Store, Vector

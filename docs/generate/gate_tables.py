@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bbedge.core.forecast import Outlook
 from bbedge.core.scores import Scores
 from bbedge.gate import Claim, Gate, Policy
-from bbedge.gate.forecast import ClaimForecast
+from bbedge.gate.verdicts import ClaimForecast
 from bbedge.study.experiments.gates import chances
 
 ROOT = Path(__file__).parents[2]

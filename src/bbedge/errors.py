@@ -115,6 +115,12 @@ class BoardError(BbedgeError):
     """A board refuses what would break its guarantee, or is damaged."""
 
 
+def require(holds: bool, *problem: Part) -> None:
+    """Refuse what does not hold on a board or a gate's ledger, with a :class:`BoardError` that says the problem."""
+    if not holds:
+        raise BoardError(*problem)
+
+
 class NoBoardError(BoardError):
     """No board has been made at this place."""
 

@@ -8,9 +8,9 @@ import pytest
 from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.scores import Scores
 from bbedge.gate import Claim, Policy
-from bbedge.gate.first_run import FirstRun
-from bbedge.gate.forecast import ClaimForecast
+from bbedge.gate.gate import FirstRun
 from bbedge.gate.ledger import record, record_look, reserve
+from bbedge.gate.verdicts import ClaimForecast
 from bbedge.records.gate import ClaimOutlook
 from calibration.binomial_rule import breaks
 from calibration.repetitions import ALPHA, show

@@ -6,9 +6,15 @@ from scipy.special import expit
 
 from bbedge.board import Board, BoardDesign
 from bbedge.core.certifier import Certifier
-from bbedge.core.checkpoints import Checkpoints, first_run_plan
+from bbedge.core.checkpoints import (
+    POSITION_ALARM,
+    Checkpoints,
+    first_run_outcomes,
+    first_run_plan,
+    position_trends,
+    strongest,
+)
 from bbedge.core.design import Design
-from bbedge.core.positions import POSITION_ALARM, first_run_outcomes, position_trends, strongest
 from bbedge.core.scores import Scores
 from bbedge.records.design import CheckpointRule
 from calibration.binomial_rule import breaks

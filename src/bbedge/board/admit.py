@@ -1,27 +1,29 @@
 """What may enter a board's ledger: a state, an event and the stored scores give the next state, or a refusal.
 
 Everything passes here: what is added, imported, verified or computed again. Nothing else decides: what an event needs
-besides the state and the scores, it states.
+besides the state and the scores, it states. Each replicate is compared with those before it, so that the same copies
+are found when it is added and ever after; see :mod:`bbedge.core.copies`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
 from msgspec.structs import asdict, replace
 from numpy.typing import NDArray
 
-from bbedge.board.copies import copies_of_model, copies_of_replicate
 from bbedge.board.design import BoardDesign
+from bbedge.board.epoch import Epoch, Found, Panel, Stage, join_found
 from bbedge.board.sequence import check_place
-from bbedge.board.stage import Found, Panel, Stage, join_found
 from bbedge.board.state import BoardState
 from bbedge.board.stored_scores import StoredScores, StoredVector, called
-from bbedge.errors import Argument, BoardError
+from bbedge.core.copies import FEW, Copy, described, find_copies, fingerprints, may_be_chance
+from bbedge.errors import Argument, BoardError, CopiedReplicateError, require
 from bbedge.records.events import (
     BoardEvent,
+    CountedCopy,
     Created,
     ItemsAdded,
     ModelAdded,
@@ -112,7 +114,7 @@ def _admit_pilot(state: BoardState, event: PilotAdded, scores: StoredScores) -> 
     earlier = (scores.panel(epoch, -pilot) for pilot in range(1, event.pilot))
     event = replace(event, gaps=missing_scores(panel), candidate=state.chosen([*earlier, panel]) if is_last else None)
     state.follow(event)
-    copies = copies_of_replicate(epoch, event, vectors, scores)
+    copies = _copies_of_replicate(epoch, event, vectors, scores)
     return replace(event, copies=copies, stages=_opened(epoch.stages))
 
 
@@ -121,7 +123,7 @@ def _admit_replicate(state: BoardState, event: ReplicateAdded, scores: StoredSco
     vectors, panel = _scores_of_run(state, event, scores)
     event = replace(event, gaps=missing_scores(panel))
     state.follow(event)
-    event = replace(event, copies=copies_of_replicate(epoch, event, vectors, scores))
+    event = replace(event, copies=_copies_of_replicate(epoch, event, vectors, scores))
     return _looked(state, event, (stage.add_and_look(panel, event.replicate, upto) for stage in epoch.stages))
 
 
@@ -139,7 +141,7 @@ def _admit_model(state: BoardState, event: ModelAdded, scores: StoredScores) -> 
         runs.append(vector.scores)
     empty = [run for run in runs if np.isnan(run).all()]
     check_whole_runs(state, [name] * len(empty), whole_runs=event.whole_runs and len(empty) < len(runs))
-    copies = copies_of_model(epoch, event, runs)
+    copies = _copies_of_model(epoch, event, runs)
     event = replace(event, gaps=tuple(int(np.isnan(run).sum()) for run in runs), copies=copies)
     state.follow(event)
     stage, found = epoch.stages[-1], list[Found]()
@@ -190,12 +192,13 @@ def _check_vector(
     state: BoardState, vector: StoredVector, digest: str, which: str, model: str, items: Sequence[str]
 ) -> None:
     """Refuse scores that are not those of the event, or that no run can have."""
-    if vector.print.digest != digest:
-        raise BoardError(f"the scores of {which} were changed")
+    require(vector.print.digest == digest, f"the scores of {which} were changed")
     scores = vector.scores
-    if scores.shape != (len(items),):
-        what = "the benchmark" if len(items) == len(state.epoch.items) else "this part of the first pass"
-        raise BoardError(f"model {quoted(model)} has {scores.size} scores; {what} has {len(items)} items")
+    what = "the benchmark" if len(items) == len(state.epoch.items) else "this part of the first pass"
+    require(
+        scores.shape == (len(items),),
+        f"model {quoted(model)} has {scores.size} scores; {what} has {len(items)} items",
+    )
     allowed = (scores >= 0.0) & (scores <= 1.0)
     if state.design.incomplete == "worst-case":
         allowed |= np.isnan(scores)
@@ -214,3 +217,110 @@ def missing_scores(panel: Panel) -> dict[str, int]:
     """How many scores each model lacks, of those that lack any."""
     counts = {model: int(np.isnan(scores).sum()) for model, scores in panel.items()}
     return {model: count for model, count in counts.items() if count}
+
+
+_OF_A_PILOT = "The runs of a pilot choose the candidate and cannot be evidence as well."
+
+
+def _copies_of_replicate(
+    epoch: Epoch, event: PilotAdded | ReplicateAdded, vectors: Mapping[str, StoredVector], scores: StoredScores
+) -> tuple[CountedCopy, ...]:
+    """What the last replicate of an epoch repeats; refused if the event's rule says so.
+
+    Where only its scores distinguish it from stored ones, because it is not named, every repetition is a question.
+    """
+    if isinstance(event, ReplicateAdded) and event.upto:
+        return _copies_of_pilot(epoch, event, {model: each.scores for model, each in vectors.items()}, scores)
+    position, least = len(epoch.known) - 1, FEW if event.named else 0
+
+    def panel(other: int) -> Panel:
+        return scores.panel(epoch, epoch.place_at(other))
+
+    prints = {model: each.print for model, each in vectors.items() if each.print.digest != epoch.nothing}
+    found = epoch.copies.copies(position, prints, lambda other, model: panel(other)[model], least=least)
+    if not found:
+        now = {model: each.scores for model, each in vectors.items()}
+        gapped = [known.has_gaps for known in epoch.known]
+        others = [other for other in range(position) if gapped[position] or gapped[other]]
+        for other in scores.agreeing(epoch, position, now, others) if others else ():
+            if not _is_same_run_with_other_gaps(panel(other), now, least):
+                continue
+            if least and _may_agree([*map(panel, range(position)), now], other, epoch.blocks, tests=len(now) + 1):
+                continue
+            found = (Copy(replicate=position, of=other, models=tuple(now), whole=True),)
+            break
+    if found and event.copy_rule == "refuse":
+        first = found[0].of
+        remedy = f"Replicate {first + 1} is on the board: if these are the same runs again, there is nothing to add."
+        if first < epoch.pilots <= position:
+            remedy += f" {_OF_A_PILOT}"
+        raise CopiedReplicateError(described(found, [str(each + 1) for each in range(position + 1)]), remedy=remedy)
+    return _counted(found)
+
+
+def _may_agree(panels: Sequence[Panel], of: int, blocks: Sequence[str], *, tests: int = 1) -> bool:
+    """Whether the last of these panels may agree with another by chance wherever both have scores."""
+    models = [model for model in panels[-1] if model in panels[of]]
+    there = [at for at, panel in enumerate(panels) if set(models) <= panel.keys()]
+    runs = np.array([[panels[at][model] for model in models] for at in there])
+    return may_be_chance(runs, (there.index(of), len(there) - 1), tests=tests, blocks=blocks)
+
+
+def _copies_of_pilot(
+    epoch: Epoch, event: ReplicateAdded, panel: Panel, scores: StoredScores
+) -> tuple[CountedCopy, ...]:
+    """The pilot replicate that the panel up to a checkpoint repeats, by itself or with all that came before it.
+
+    The pilot chose what is tested. Its scores are no evidence, and a look at a checkpoint does not wait until the
+    complete run is compared with them.
+    """
+    pilots = [scores.panel(epoch, -pilot) for pilot in range(1, epoch.pilots + 1)]
+    seen, new = scores.seen(epoch), epoch.next_places
+    whole = {model: np.concatenate([seen.get(model, row[:0]), row]) for model, row in panel.items()}
+    for place, pilot in enumerate(pilots):
+        models = [model for model in panel if model in pilot]
+        for items, now in ((new, panel), (np.concatenate([epoch.seen_places, new]), whole)):
+            panels = [{model: each[model][items] for model in models if model in each} for each in pilots]
+            blocks = [epoch.blocks[item] for item in items]
+            if not _is_same_run_with_other_gaps(panels[place], now, FEW) or _may_agree([*panels, now], place, blocks):
+                continue
+            if event.copy_rule == "refuse":
+                raise CopiedReplicateError(
+                    f"The part has the scores of pilot replicate {place + 1} on every item up to checkpoint "
+                    f"{epoch.passed + 1}.",
+                    remedy=_OF_A_PILOT,
+                )
+            return (CountedCopy(of=place + 1, models=tuple(panel), whole=True),)
+    return ()
+
+
+def _copies_of_model(epoch: Epoch, event: ModelAdded, runs: Sequence[NDArray[np.float64]]) -> tuple[CountedCopy, ...]:
+    """The runs of an added model that repeat earlier ones of it; refused if the event's rule says so."""
+    prints = [fingerprints((event.model,), run[None]) for run in runs]
+    found = find_copies(prints, lambda run, _: runs[run], blocks=epoch.blocks)
+    if found and event.copy_rule == "refuse":
+        raise CopiedReplicateError(described(found, [str(run + 1) for run in range(len(runs))]))
+    return _counted(found)
+
+
+def _counted(copies: Iterable[Copy]) -> tuple[CountedCopy, ...]:
+    return tuple(CountedCopy(of=copy.of + 1, models=copy.models, whole=copy.whole) for copy in copies)
+
+
+def _is_same_run_with_other_gaps(before: Panel, now: Panel, least: int) -> bool:
+    """Whether these are the scores of a stored replicate with other gaps: every score that both have is the same.
+
+    Scores of models that solve everything, or nothing, say little; of the others there must be at least ``least``.
+    """
+    shared, there = [model for model in now if model in before], 0
+    for model in shared:
+        both = before[model][~np.isnan(before[model]) & ~np.isnan(now[model])]
+        there += len(both) if not least or (len(both) and both.min() < both.max()) else 0
+    return there >= max(1, least) and agree(before, now, shared)
+
+
+def agree(before: Panel, now: Panel, models: Iterable[str]) -> bool:
+    """Whether these models have the same scores in both panels, wherever both have any."""
+    return all(
+        bool(np.all((before[model] == now[model]) | np.isnan(before[model]) | np.isnan(now[model]))) for model in models
+    )

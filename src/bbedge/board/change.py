@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from bbedge.board.admit import admit, changed_stages, create, follow, registration
+from bbedge.board.epoch import Stage, join_found
 from bbedge.board.incoming import check_first_run, known_replicate, proposed_model, proposed_replicate
-from bbedge.board.stage import Stage
 from bbedge.board.state import BoardState
 from bbedge.board.stored_scores import StoredScores, StoredVector
 from bbedge.core.checkpoints import Checkpoint
@@ -126,11 +126,7 @@ class Added:
             for event in events
             if isinstance(event, ReplicateAdded | ModelAdded) and event.outcome is not None
         ]
-        views: dict[str, tuple[NewEdge, ...]] = {}
-        for look in looks:
-            for view, seen in look.views.items():
-                if seen.certified:
-                    views[view] = views.get(view, ()) + seen.certified
+        found = join_found({view: seen.certified for view, seen in look.views.items()} for look in looks)
         pilots = [event for event in events if isinstance(event, PilotAdded)]
         return cls(
             replicates=tuple(
@@ -139,7 +135,7 @@ class Added:
             pilots=tuple(event.pilot for event in pilots),
             candidate=next((event.candidate for event in pilots if event.candidate), None),
             edges=tuple(edge for look in looks for edge in look.certified),
-            views=views,
+            views={view: tuple(edges) for view, edges in found.items() if edges},
             **others,  # type: ignore[arg-type]
         )
 
@@ -157,14 +153,12 @@ class Change:
     scores: StoredScores
     """The stored scores."""
 
-    def add(
-        self, scores: Scores, copies: Copies | None, incomplete: IncompleteRule | None, upto: int | None = None
-    ) -> Added:
+    def add(self, scores: Scores, copies: Copies | None, rule: IncompleteRule | None, upto: int | None = None) -> Added:
         """Add replicates, in order, or the first one up to its next checkpoint.
 
-        If ``incomplete`` is the rule of the design, also those that lack the runs of a model altogether.
+        If ``rule`` is that of the design for missing scores, also those that lack the runs of a model altogether.
         """
-        state, rule = self.state, copies or self.state.design.copies
+        state, copies = self.state, copies or self.state.design.copies
         checkpoint = None if upto is None else state.upcoming(upto)
         if upto is not None:
             check_first_run(scores, state)
@@ -175,11 +169,9 @@ class Change:
             if position is not None:
                 already[index] = position + 1
                 continue
-            event, vectors = proposed_replicate(
-                scores, index, state, self.scores, copies=rule, incomplete=incomplete, upto=upto
-            )
+            event, vectors = proposed_replicate(scores, index, state, self.scores, copies=copies, rule=rule, upto=upto)
             events.append(self.append(event, {event.place: vectors}))
-        if rule == "refuse" and len(events) > 1:
+        if copies == "refuse" and len(events) > 1:
             # Replicates that come together may show more than one after the other.
             found = [copy for copy in scores.copies if copy.replicate not in already]
             if found:

@@ -16,14 +16,13 @@ import numpy as np
 from msgspec import UNSET
 from numpy.typing import NDArray
 
-from bbedge.board.admit import check_whole_runs
-from bbedge.board.copies import agree
+from bbedge.board.admit import agree, check_whole_runs
+from bbedge.board.epoch import Panel
 from bbedge.board.sequence import check_known
-from bbedge.board.stage import Panel
 from bbedge.board.state import BoardState
 from bbedge.board.stored_scores import StoredScores, StoredVector
 from bbedge.core.scores import Scores
-from bbedge.errors import Argument, BoardError, Part
+from bbedge.errors import Argument, BoardError, Part, require
 from bbedge.records.design import IncompleteRule
 from bbedge.records.events import ModelAdded, PilotAdded, ReplicateAdded
 from bbedge.records.values import Copies
@@ -40,7 +39,7 @@ def known_replicate(scores: Scores, index: int, state: BoardState, stored: Store
     epoch, panel = state.epoch, _panel_in_item_order(scores, index, state)
     check_known(state, panel)
     runs = set(scores.runs[index] if scores.runs else ())
-    number = _stated_number(scores.replicates[index]) if scores.numbered else None
+    number = _stated_number(scores, index)
     position = _known_position(state, runs, number)
     if position is not None:
         panel = _panel_with_gaps(panel, (), state, whole_runs=True)
@@ -58,16 +57,16 @@ def proposed_replicate(
     stored: StoredScores,
     *,
     copies: Copies,
-    incomplete: IncompleteRule | None,
+    rule: IncompleteRule | None,
     upto: int | None = None,
 ) -> tuple[PilotAdded | ReplicateAdded, dict[str, StoredVector]]:
     """The event of a new replicate, or of the first one up to its next checkpoint, and its scores.
 
-    If ``incomplete`` is the design's rule for missing scores, it may lack active models altogether.
+    If ``rule`` is the design's for missing scores, it may lack active models altogether.
     """
-    whole_runs = incomplete not in (None, "refuse")
+    whole_runs = rule not in (None, "refuse")
     if upto is not None:
-        panel = _panel_at_checkpoint(scores, state, stored, incomplete)
+        panel = _panel_at_checkpoint(scores, state, stored, rule)
     else:
         panel = _without_stopped(_panel_in_item_order(scores, index, state), state, stored.seen(state.epoch))
         panel = _panel_with_gaps(panel, state.active, state, whole_runs=whole_runs and bool(panel))
@@ -93,8 +92,8 @@ def proposed_model(
     """The event of a model that joins the stored replicates, and its runs."""
     runs: list[StoredVector] = []
     if scores is not None:
-        if scores.models != (name,):
-            raise BoardError(f"the files hold the scores of {listed(scores.models)}; expected {quoted(name)} alone")
+        given = scores.models
+        require(given == (name,), f"the files hold the scores of {listed(given)}; expected {quoted(name)} alone")
         panels = [_panel_in_item_order(scores, index, state) for index in range(len(scores.values))]
         whole = whole_runs and any(panels)
         runs = [StoredVector.of(_panel_with_gaps(panel, (name,), state, whole_runs=whole)[name]) for panel in panels]
@@ -113,12 +112,12 @@ def proposed_model(
 
 def check_first_run(scores: Scores, state: BoardState) -> None:
     """Refuse scores up to a checkpoint that are not those of one replicate, the first."""
-    if len(scores.replicates) != 1:
-        raise BoardError(f"{len(scores.replicates)} replicates given; a part of the first pass is one")
-    stated = _stated_number(scores.replicates[0]) if scores.numbered else None
-    number = len(state.epoch.known) + 1
-    if stated not in (None, number):
-        raise BoardError(f"the scores are numbered replicate {stated}; the first pass is replicate {number}")
+    count = len(scores.replicates)
+    require(count == 1, f"{count} replicates given; a part of the first pass is one")
+    stated, number = _stated_number(scores, 0), len(state.epoch.known) + 1
+    require(
+        stated in (None, number), f"the scores are numbered replicate {stated}; the first pass is replicate {number}"
+    )
 
 
 def _panel_at_checkpoint(scores: Scores, state: BoardState, stored: StoredScores, rule: IncompleteRule | None) -> Panel:
@@ -154,13 +153,12 @@ def _known_position(state: BoardState, runs: set[str], number: int | None) -> in
     following = len(known) + 1
     if number is None:
         return next((position for position, each in enumerate(known) if each.runs & runs), None)
-    if number < 1:
-        raise BoardError(f"replicate {number}: a board numbers replicates from 1; renumber them")
-    if number > following:
-        raise BoardError(
-            f"replicate {number} is out of order: the next one is {following}. Replicates are added in the order in "
-            "which they were run, without leaving any out"
-        )
+    require(number >= 1, f"replicate {number}: a board numbers replicates from 1; renumber them")
+    require(
+        number <= following,
+        f"replicate {number} is out of order: the next one is {following}. Replicates are added in the order in which "
+        "they were run, without leaving any out",
+    )
     return None if number == following else number - 1
 
 
@@ -174,12 +172,12 @@ def _check_same(
             f"the run {quoted(min(runs & known))} is part of replicate {position + 1} on the board, other runs of the "
             "same replicate are not; a run counts once. Add the logs of whole replicates"
         )
-    shared = [model for model in now if model in before]
-    if not shared or not all(np.array_equal(before[model], now[model], equal_nan=True) for model in shared):
-        raise BoardError(
-            f"replicate {position + 1} is on the board already, with other scores; a stored replicate cannot be "
-            f"changed. If these are new runs, number them from {len(state.epoch.known) + 1}"
-        )
+    same = [np.array_equal(before[model], now[model], equal_nan=True) for model in now if model in before]
+    require(
+        bool(same) and all(same),
+        f"replicate {position + 1} is on the board already, with other scores; a stored replicate cannot be changed. "
+        f"If these are new runs, number them from {len(state.epoch.known) + 1}",
+    )
 
 
 def _check_final(before: Panel, now: Panel, items: Sequence[str], number: int) -> None:
@@ -206,11 +204,11 @@ def _panel_in_item_order(scores: Scores, index: int, state: BoardState) -> Panel
     items, given = state.epoch.items, set(scores.items)
     missing = [item for item in items if item not in given]
     _check_source(scores, state)
-    if missing and (state.design.incomplete == "refuse" or len(missing) == len(items)):
-        raise BoardError(
-            f"{len(missing)} of {len(items)} items of the benchmark are not in the files: {listed(missing)}; "
-            "a replicate must be complete"
-        )
+    require(
+        not missing or (state.design.incomplete != "refuse" and len(missing) < len(items)),
+        f"{len(missing)} of {len(items)} items of the benchmark are not in the files: {listed(missing)}; a replicate "
+        "must be complete",
+    )
     panel = _rows_on(scores, index, items)
     if state.design.incomplete == "refuse":
         return panel
@@ -244,59 +242,50 @@ def _filled(panel: Panel, state: BoardState) -> Panel:
 
 def _without_stopped(panel: Panel, state: BoardState, seen: Panel) -> Panel:
     """A complete replicate without models that were stopped, if it has no scores of them but those on the board."""
-    return {
-        model: row
-        for model, row in panel.items()
-        if model not in state.retired or not _is_known(row, state, seen.get(model, row[:0]))
-    }
-
-
-def _is_known(row: np.ndarray, state: BoardState, before: np.ndarray) -> bool:
-    places = state.epoch.seen_places[: len(before)]
-    expected = np.full(len(row), np.nan)
-    expected[places] = before
-    return bool(np.all(np.isnan(row) | (row == expected)))
+    left = dict(panel)
+    for model in set(panel).intersection(state.retired):
+        before, known = seen.get(model, ()), np.full(len(panel[model]), np.nan)
+        known[state.epoch.seen_places[: len(before)]] = before
+        if np.all(np.isnan(panel[model]) | (panel[model] == known)):
+            del left[model]
+    return left
 
 
 def _check_source(scores: Scores, state: BoardState) -> None:
     """Refuse scores on another scale than that of the design, of other items, or of items in other blocks."""
-    if scores.score_range != state.design.score_range:
-        raise BoardError(
-            f"the scores were read on the scale {scores.score_range}; the board's is {state.design.score_range}"
-        )
-    if len(set(scores.items)) < len(scores.items) or len(set(scores.models)) < len(scores.models):
-        raise BoardError("a model or an item comes twice in these scores; each must be there once")
+    require(
+        scores.score_range == state.design.score_range,
+        f"the scores were read on the scale {scores.score_range}; the board's is {state.design.score_range}",
+    )
+    require(
+        all(len(set(names)) == len(names) for names in (scores.items, scores.models)),
+        "a model or an item comes twice in these scores; each must be there once",
+    )
     extra = sorted(set(scores.items) - set(state.epoch.items))
-    if extra:
-        raise BoardError(
-            f"the files have {len(extra)} items that are not part of the benchmark: {listed(extra)}; "
-            "open a new epoch with add-items, or leave them out"
-        )
-    if scores.blocked:
-        _check_blocks(scores, state)
-
-
-def _check_blocks(scores: Scores, state: BoardState) -> None:
-    """Refuse scores whose files put the items into other blocks than the design does."""
+    require(
+        not extra,
+        f"the files have {len(extra)} items that are not part of the benchmark: {listed(extra)}; open a new epoch with "
+        "add-items, or leave them out",
+    )
+    if not scores.blocked:
+        return
     theirs = dict(zip(scores.items, scores.blocks, strict=True))
     ours = dict(zip(state.epoch.items, state.epoch.blocks, strict=True))
     same: tuple[dict[str, str], dict[str, str]] = {}, {}
-    for item, block in ours.items():
-        if item not in theirs:
-            continue
-        if same[0].setdefault(block, theirs[item]) != theirs[item] or same[1].setdefault(theirs[item], block) != block:
-            raise BoardError(
-                f"the files put item {quoted(item)} into the block {quoted(theirs[item])}, which does not hold the "
-                "same items as its block in the design; blocks are frozen with the design: correct or remove the column"
-            )
+    for item in (each for each in ours if each in theirs):
+        block, given = ours[item], theirs[item]
+        require(
+            same[0].setdefault(block, given) == given and same[1].setdefault(given, block) == block,
+            f"the files put item {quoted(item)} into the block {quoted(given)}, which does not hold the same items as "
+            "its block in the design; blocks are frozen with the design: correct or remove the column",
+        )
 
 
-def _stated_number(label: str) -> int | None:
-    """The number that a label states, if it is one."""
-    return int(float(label)) if _WHOLE.fullmatch(label) else None
-
-
-_WHOLE = re.compile(r"[+-]?[0-9]{1,15}(?:\.0+)?")
+def _stated_number(scores: Scores, index: int) -> int | None:
+    """The number that the label of a replicate states, if it is one."""
+    label = scores.replicates[index]
+    is_whole = scores.numbered and re.fullmatch(r"[+-]?[0-9]{1,15}(?:\.0+)?", label)
+    return int(float(label)) if is_whole else None
 
 
 def _check_next(scores: Scores, state: BoardState, seen: Sequence[str], *, counts: bool) -> None:
@@ -315,12 +304,12 @@ def _check_next(scores: Scores, state: BoardState, seen: Sequence[str], *, count
             *(() if counts else _counting(state)),
         )
     beyond = sorted(there - {*seen, *needed})
-    if beyond:
-        raise BoardError(
-            f"{counted(len(beyond), 'item')} {'is' if len(beyond) == 1 else 'are'} not among those up to the next "
-            f"checkpoint: {listed(beyond)}. A look uses nothing beyond its checkpoint: leave them out, or add the "
-            "complete pass"
-        )
+    require(
+        not beyond,
+        f"{counted(len(beyond), 'item')} {'is' if len(beyond) == 1 else 'are'} not among those up to the next "
+        f"checkpoint: {listed(beyond)}. A look uses nothing beyond its checkpoint: leave them out, or add the complete "
+        "pass",
+    )
 
 
 def _check_complete(panel: Panel, state: BoardState) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bbedge.board.state import BoardState
-from bbedge.errors import Argument, BoardError, Part
+from bbedge.errors import Argument, BoardError, Part, require
 from bbedge.records.events import (
     AttemptBegun,
     AttemptEnded,
@@ -24,8 +24,7 @@ def check_place(state: BoardState, event: BoardEvent) -> None:
     """Refuse an event that does not follow the events before it, whatever its scores are."""
     assert not isinstance(event, Created)  # the first one of a ledger, and only that
     expected = state.epoch.number + isinstance(event, ItemsAdded)
-    if event.epoch != expected:
-        raise BoardError(f"it names epoch {event.epoch}, the board was in epoch {expected}")
+    require(event.epoch == expected, f"it names epoch {event.epoch}, the board was in epoch {expected}")
     match event:
         case PilotAdded() | ReplicateAdded():
             _check_replicate(state, event)
@@ -35,10 +34,8 @@ def check_place(state: BoardState, event: BoardEvent) -> None:
             _check_items(state, event)
         case ModelRetired(model=model):
             _check_retired(state, model)
-        case AttemptBegun():
-            _check_begun(state, event)
-        case AttemptEnded():
-            _check_ended(state, event)
+        case AttemptBegun() | AttemptEnded():
+            _check_attempt(state, event)
 
 
 def _check_replicate(state: BoardState, event: PilotAdded | ReplicateAdded) -> None:
@@ -49,10 +46,8 @@ def _check_replicate(state: BoardState, event: PilotAdded | ReplicateAdded) -> N
         number, is_next = event.replicate, event.replicate == epoch.replicates + 1
         if event.upto:
             state.upcoming(event.upto)
-        if state.in_pilot:
-            raise BoardError("the pilot is not finished; its replicates are not evidence")
-    if not is_next:
-        raise BoardError(f"number {number} is not the next one")
+        require(not state.in_pilot, "the pilot is not finished; its replicates are not evidence")
+    require(is_next, f"number {number} is not the next one")
     _check_rule(state, whole_runs=event.whole_runs)
     check_running(state, event.vectors)
     _check_runs(state, event.runs, len(epoch.known) + 1)
@@ -60,23 +55,22 @@ def _check_replicate(state: BoardState, event: PilotAdded | ReplicateAdded) -> N
 
 def _check_model(state: BoardState, event: ModelAdded) -> None:
     name, runs, needed = event.model, event.runs, state.runs_needed()
-    if state.in_pilot:
-        raise BoardError("the pilot is not finished; add the model afterwards")
-    if any(name in epoch.models for epoch in state.epochs):
-        raise BoardError(f"model {quoted(name)} is on the board already")
-    if state.epoch.is_inside_first_run:
-        raise BoardError(
-            f"the first pass has come to checkpoint {state.epoch.passed}; add {quoted(name)} once it is complete"
-        )
-    if len(event.vectors) != needed:
-        raise BoardError(
-            f"{len(event.vectors)} runs of {quoted(name)} given; the pairing rule of the design joins exactly "
-            f"{needed}: one with each of the {'stored' if state.design.pairing == 'all' else 'first'} replicates, in "
-            "order"
-        )
+    require(not state.in_pilot, "the pilot is not finished; add the model afterwards")
+    require(all(name not in epoch.models for epoch in state.epochs), f"model {quoted(name)} is on the board already")
+    require(
+        not state.epoch.is_inside_first_run,
+        f"the first pass has come to checkpoint {state.epoch.passed}; add {quoted(name)} once it is complete",
+    )
+    require(
+        len(event.vectors) == needed,
+        f"{len(event.vectors)} runs of {quoted(name)} given; the pairing rule of the design joins exactly {needed}: "
+        f"one with each of the {'stored' if state.design.pairing == 'all' else 'first'} replicates, in order",
+    )
     _check_rule(state, whole_runs=event.whole_runs)
-    if len(runs) not in (0, needed):
-        raise BoardError(f"{len(runs)} of {needed} runs of {quoted(name)} have identities; give all of them or none")
+    require(
+        len(runs) in (0, needed),
+        f"{len(runs)} of {needed} runs of {quoted(name)} have identities; give all of them or none",
+    )
     known: set[str] = set()
     for each in runs:
         if not known.isdisjoint(each):
@@ -86,48 +80,39 @@ def _check_model(state: BoardState, event: ModelAdded) -> None:
 
 
 def _check_items(state: BoardState, event: ItemsAdded) -> None:
-    if state.in_pilot:
-        raise BoardError("the pilot is not finished; add the items afterwards")
-    if not event.items:
-        raise BoardError("no items given; an epoch needs at least one new item")
+    require(not state.in_pilot, "the pilot is not finished; add the items afterwards")
+    require(bool(event.items), "no items given; an epoch needs at least one new item")
     known = set(state.epoch.items)
     again = [item for item in event.items if item in known]
     if again:
         raise BoardError(f"item {quoted(again[0])} is on the board already; new items need new names")
-    if len(state.active) < 2:
-        raise BoardError("fewer than two models are active; nothing is left to compare")
+    require(len(state.active) > 1, "fewer than two models are active; nothing is left to compare")
 
 
 def _check_retired(state: BoardState, model: str) -> None:
-    if state.in_pilot:
-        raise BoardError("the pilot is not finished; retire the model afterwards")
-    if model in state.retired:
-        raise BoardError(f"model {quoted(model)} is retired already")
-    if model not in state.active:
-        raise BoardError(f"model {quoted(model)} is not on the board; the active models are {listed(state.active)}")
+    require(not state.in_pilot, "the pilot is not finished; retire the model afterwards")
+    require(model not in state.retired, f"model {quoted(model)} is retired already")
+    require(
+        model in state.active,
+        f"model {quoted(model)} is not on the board; the active models are {listed(state.active)}",
+    )
 
 
-def _check_begun(state: BoardState, event: AttemptBegun) -> None:
+def _check_attempt(state: BoardState, event: AttemptBegun | AttemptEnded) -> None:
     attempts = state.epoch.attempts.get(event.replicate, [])
     which = f"attempt {event.attempt} at replicate {event.replicate}"
-    if event.attempt != len(attempts) + 1:
-        raise BoardError(f"{which} is out of order: the next one is attempt {len(attempts) + 1}")
-    if attempts and attempts[-1] != "abandoned":
-        raise BoardError(f"{which} cannot begin: {_became(event.attempt - 1, attempts[-1])}")
-
-
-def _check_ended(state: BoardState, event: AttemptEnded) -> None:
-    attempts = state.epoch.attempts.get(event.replicate, [])
-    which = f"attempt {event.attempt} at replicate {event.replicate}"
-    if event.attempt > len(attempts):
-        raise BoardError(f"{which} cannot end: it has not begun")
-    if attempts[event.attempt - 1] is not None:
-        raise BoardError(f"{which} cannot end again: {_became(event.attempt, attempts[event.attempt - 1])}")
-    is_added = event.replicate <= len(state.epoch.known)
-    if event.outcome == "finished" and not is_added:
-        raise BoardError(f"{which} is not finished: its scores are not on the board; add them first")
-    if event.outcome == "abandoned" and is_added:
-        raise BoardError(f"{which} is not abandoned: scores of the replicate are on the board")
+    if isinstance(event, AttemptBegun):
+        following = len(attempts) + 1
+        require(event.attempt == following, f"{which} is out of order: the next one is attempt {following}")
+        if attempts and attempts[-1] != "abandoned":
+            raise BoardError(f"{which} cannot begin: {_became(event.attempt - 1, attempts[-1])}")
+        return
+    require(event.attempt <= len(attempts), f"{which} cannot end: it has not begun")
+    outcome = attempts[event.attempt - 1]
+    require(outcome is None, f"{which} cannot end again: {_became(event.attempt, outcome)}")
+    is_added, is_finished = event.replicate <= len(state.epoch.known), event.outcome == "finished"
+    require(is_added or not is_finished, f"{which} is not finished: its scores are not on the board; add them first")
+    require(is_finished or not is_added, f"{which} is not abandoned: scores of the replicate are on the board")
 
 
 def _became(attempt: int, outcome: str | None) -> str:
@@ -195,9 +180,8 @@ def _check_versions(state: BoardState, given: set[str]) -> None:
 
 def _check_rule(state: BoardState, *, whole_runs: bool) -> None:
     """Refuse to count whole runs as missing where the design counts no missing scores."""
-    if whole_runs and state.design.incomplete == "refuse":
-        raise BoardError(
-            Argument("incomplete", "worst-case"),
-            " is not part of this board's design, which is frozen: a replicate stays incomplete until every score is "
-            "there",
-        )
+    require(
+        not whole_runs or state.design.incomplete != "refuse",
+        Argument("incomplete", "worst-case"),
+        " is not part of this board's design, which is frozen: a replicate stays incomplete until every score is there",
+    )

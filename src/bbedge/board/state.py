@@ -14,13 +14,12 @@ from dataclasses import replace
 import numpy as np
 
 from bbedge.board.design import BoardDesign, Columns
-from bbedge.board.epoch import Epoch
-from bbedge.board.stage import Panel, Stage, all_views, combined
+from bbedge.board.epoch import Epoch, Panel, Stage, all_views, combined
 from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.conclusions import GapCount
 from bbedge.core.design import Design
 from bbedge.core.leaderboard import Certifier, Leaderboard
-from bbedge.errors import Argument, BoardError
+from bbedge.errors import Argument, BoardError, require
 from bbedge.records.events import (
     AttemptBegun,
     AttemptEnded,
@@ -101,12 +100,14 @@ class BoardState:
         """The columns of these items, if they are exactly those that the design uses, with a text for each item."""
         needed = self.design.columns
         for name in needed:
-            if name not in columns:
-                raise BoardError(f"the items have no column {quoted(name)}, which the design uses; add it to the items")
-            if len(columns[name]) != len(items):
-                raise BoardError(
-                    f"the column {quoted(name)} has {len(columns[name])} entries for {len(items)} items; give one each"
-                )
+            require(
+                name in columns,
+                f"the items have no column {quoted(name)}, which the design uses; add it to the items",
+            )
+            require(
+                len(columns[name]) == len(items),
+                f"the column {quoted(name)} has {len(columns[name])} entries for {len(items)} items; give one each",
+            )
             empty = next((item for item, text in zip(items, columns[name], strict=True) if not text), None)
             if empty is not None:
                 raise BoardError(f"item {quoted(empty)} has nothing in the column {quoted(name)}; fill it in")
@@ -226,13 +227,15 @@ class BoardState:
             raise BoardError(
                 f"a look after {upto:,} blocks is not planned; the next checkpoint is after {upcoming.blocks:,}"
             )
-        if not self.design.checkpoints:
-            raise BoardError("the design of this board has no checkpoints; add complete replicates")
-        if self.in_pilot:
-            raise BoardError("the pilot is not finished; its replicates are complete ones")
-        if self.epoch.replicates:
-            raise BoardError("the first pass is complete, and later ones have no checkpoints; add complete replicates")
-        raise BoardError("every checkpoint of the first pass has passed; add the complete replicate")
+        reasons = {
+            "the design of this board has no checkpoints; add complete replicates": not self.design.checkpoints,
+            "the pilot is not finished; its replicates are complete ones": self.in_pilot,
+            "the first pass is complete, and later ones have no checkpoints; add complete replicates": (
+                self.epoch.replicates > 0
+            ),
+            "every checkpoint of the first pass has passed; add the complete replicate": True,
+        }
+        raise BoardError(next(why for why, holds in reasons.items() if holds))
 
     def chosen(self, pilots: Iterable[Panel]) -> tuple[str, ...]:
         """The Top-k candidate that these pilot replicates choose."""

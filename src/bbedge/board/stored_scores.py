@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.board.epoch import Epoch
-from bbedge.board.stage import Panel, Stage
+from bbedge.board.epoch import Epoch, Panel, Stage
 from bbedge.board.state import BoardState
 from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.copies import Fingerprint

@@ -24,9 +24,9 @@ from bbedge.certificate.derive import (
     top_sets,
 )
 from bbedge.certificate.numbers import outlook_on
+from bbedge.core.checkpoints import POSITION_ALARM
 from bbedge.core.eholm import log_threshold, weighted_log_thresholds
 from bbedge.core.graph import Graph, Ranks
-from bbedge.core.positions import POSITION_ALARM
 from bbedge.records.certificate import Document, LookRecord, Matrix, PartRecord
 from bbedge.records.design import StageRecord
 from bbedge.text import quoted

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bbedge.core.scores import Scores
     from bbedge.evaluate.specification import EvaluationSpec
     from bbedge.gate import GateReport, Policy, RecordedUse
-    from bbedge.gate.first_run import FirstRun
+    from bbedge.gate.gate import FirstRun
 
 
 @grouped

@@ -11,7 +11,7 @@ import io
 import math
 import tokenize
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import IO, Any
@@ -183,6 +183,13 @@ def write_archive(stream: IO[bytes], arrays: Iterable[tuple[str, NDArray[Any]]])
         for name, array in arrays:
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
                 write_array(entry, array, allow_pickle=False)
+
+
+def archive_bytes(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Named arrays as :func:`load_arrays` reads them."""
+    buffer = io.BytesIO()
+    write_archive(buffer, arrays.items())
+    return buffer.getvalue()
 
 
 def load_arrays(state: bytes) -> State:

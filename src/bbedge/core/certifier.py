@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,9 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.arrays import DAMAGED, Array, load_arrays, to_numpy, write_archive
+from bbedge.core.arrays import DAMAGED, Array, archive_bytes, load_arrays, to_numpy
 from bbedge.core.checkpoint_evidence import plan_of
-from bbedge.core.checkpoints import Checkpoint, FirstRunPlan, first_run_plan
+from bbedge.core.checkpoints import (
+    Checkpoint,
+    FirstRunPlan,
+    Outcomes,
+    PositionTrend,
+    first_run_outcomes,
+    first_run_plan,
+    position_trends,
+    strongest,
+)
 from bbedge.core.conclusions import Leaderboard
 from bbedge.core.design import Design
 from bbedge.core.eholm import Procedure, log_thresholds
@@ -22,7 +30,6 @@ from bbedge.core.evidence_set import EvidenceSet
 from bbedge.core.graph import Graph
 from bbedge.core.looks import EarlyRecord, Look, LookCount, Recorder
 from bbedge.core.paths import closure
-from bbedge.core.positions import Outcomes, PositionTrend, first_run_outcomes, position_trends, strongest
 from bbedge.core.staggered import Wealth
 from bbedge.errors import DataError
 
@@ -131,58 +138,53 @@ class Certifier:
 
     def to_bytes(self) -> bytes:
         """The whole state, to be resumed by :meth:`from_bytes` with the same design."""
-        buffer = io.BytesIO()
-        arrays: dict[str, np.ndarray] = {}
+        arrays: dict[str, Array | None] = {}
         for place, (evidence, seen) in enumerate(zip(self._evidence.views, self._seen, strict=True)):
-            end = _ending(place)
-            arrays[f"evidence{end}"] = np.frombuffer(evidence.to_bytes(), dtype=np.uint8)
-            arrays[f"first_certified{end}"] = to_numpy(self._procedure.first[place])
-            arrays[f"current{end}"] = to_numpy(seen.current)
-            arrays[f"looks{end}"] = seen.table(self._design)
-            if seen.best_bounds is not None:
-                arrays[f"best_bounds{end}"] = to_numpy(seen.best_bounds)
-            if seen.best_means is not None:
-                arrays[f"best_means{end}"] = seen.best_means
-            if self._design.checkpoints is not None:
-                arrays[f"first_checkpoint{end}"] = to_numpy(self._procedure.first_checkpoint[place])
-        if self._evidence.seen is not None:
-            arrays["seen"] = to_numpy(self._evidence.seen)
-        if self._outcomes is not None:
-            models, arrays["outcomes"] = self._outcomes
-            arrays["outcome_rows"] = np.array([self._design.models.index(model) for model in models])
-        write_archive(buffer, arrays.items())
-        return buffer.getvalue()
+            first_checkpoint = self._procedure.first_checkpoint[place]
+            of_view = {
+                "evidence": np.frombuffer(evidence.to_bytes(), dtype=np.uint8),
+                "first_certified": self._procedure.first[place],
+                "current": seen.current,
+                "looks": seen.table(self._design),
+                "best_bounds": seen.best_bounds,
+                "best_means": seen.best_means,
+                "first_checkpoint": None if self._design.checkpoints is None else first_checkpoint,
+            }
+            arrays |= {f"{name}{_ending(place)}": array for name, array in of_view.items()}
+        models, outcomes = self._outcomes or ((), None)
+        rows = None if outcomes is None else np.array([self._design.models.index(model) for model in models])
+        arrays |= {"seen": self._evidence.seen, "outcomes": outcomes, "outcome_rows": rows}
+        return archive_bytes({name: to_numpy(array) for name, array in arrays.items() if array is not None})
 
     @classmethod
     def from_bytes(cls, design: Design, state: bytes) -> Certifier:
         """Resume from a saved state. A state of another design, or a damaged one, is refused."""
         arrays = load_arrays(state)
-        certifier = cls(design)
-        evidence = []
+        certifier, evidence, before = cls(design), list[Evidence](), arrays.get("seen")
+        procedure = certifier._procedure
         try:
-            for place, of_view in enumerate(design.parts):
+            for place, (of_view, seen) in enumerate(zip(design.parts, certifier._seen, strict=True)):
                 end = _ending(place)
                 evidence.append(Evidence.from_bytes(of_view, arrays[f"evidence{end}"].tobytes()))
-                certifier._procedure.first[place] = arrays[f"first_certified{end}"]
-                seen = certifier._seen[place]
-                seen.resume(arrays[f"current{end}"], arrays[f"looks{end}"])
+                procedure.first[place] = arrays[f"first_certified{end}"]
                 if design.checkpoints is not None:
-                    certifier._procedure.first_checkpoint[place] = arrays[f"first_checkpoint{end}"]
+                    procedure.first_checkpoint[place] = arrays[f"first_checkpoint{end}"]
+                seen.resume(arrays[f"current{end}"], arrays[f"looks{end}"])
                 if seen.looks:
                     seen.best_bounds = evidence[-1].space.asarray(arrays[f"best_bounds{end}"])
                     seen.best_means = arrays[f"best_means{end}"] if design.mean_share else None
             if design.checkpoints is not None and evidence[0].replicates:
-                rows = arrays["outcome_rows"].tolist()
-                certifier._outcomes = tuple(design.models[row] for row in rows), arrays["outcomes"]
+                models = tuple(design.models[row] for row in arrays["outcome_rows"].tolist())
+                certifier._outcomes = models, arrays["outcomes"]
+            headline = evidence[0]
+            if len({(each.replicates, each.checkpoint, each.active) for each in evidence}) > 1:
+                raise DataError(DAMAGED)
+            if headline.checkpoint:
+                expected = len(headline.active), len(plan_of(design).places(headline.checkpoint))
+                if before is None or before.shape != expected:
+                    raise DataError(DAMAGED)
         except (IndexError, KeyError) as error:
             raise DataError(DAMAGED) from error
-        headline, before = evidence[0], arrays.get("seen")
-        if len({(each.replicates, each.checkpoint, each.active) for each in evidence}) > 1:
-            raise DataError(DAMAGED)
-        if headline.checkpoint:
-            expected = len(headline.active), len(plan_of(design).places(headline.checkpoint))
-            if before is None or before.shape != expected:
-                raise DataError(DAMAGED)
         certifier._evidence = EvidenceSet.of(evidence, seen=before if headline.checkpoint else None)
         return certifier
 

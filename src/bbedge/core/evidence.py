@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import io
+import hashlib
+import json
 import math
 from collections.abc import Sequence
 
@@ -17,17 +18,17 @@ from bbedge.core.arrays import (
     Places,
     Rows,
     Space,
+    State,
+    archive_bytes,
     load_arrays,
     space_of,
     space_on,
     to_numpy,
     with_prefix,
-    write_archive,
 )
 from bbedge.core.bounds import MeanBounds
 from bbedge.core.checkpoint_evidence import FORFEITED, EarlyEvidence
 from bbedge.core.design import Design
-from bbedge.core.evidence_identity import check_identity, identity
 from bbedge.core.mixture import Mixture, mixed_log_e
 from bbedge.core.panels import BlockLayout, both_sides, check_panel, model_means
 from bbedge.core.penalties import Bound, Directions, Penalty
@@ -35,6 +36,8 @@ from bbedge.core.predictions import Predictor, predictor_for
 from bbedge.core.stakes import EntryGroup
 from bbedge.errors import DataError, DesignError
 from bbedge.text import quoted
+
+_STATE_VERSION = 1
 
 
 class Evidence:
@@ -64,7 +67,6 @@ class Evidence:
         if design.views:
             raise DesignError("this design has several views; use EvidenceSet, or one of the design's parts")
         self.design: Design = design
-        """The design that the evidence follows."""
         self.layout: BlockLayout = design.layout
         """The blocks and their weights."""
         self.is_split = False
@@ -77,6 +79,7 @@ class Evidence:
         self._frozen: dict[str, NDArray[np.float64]] = {}
         self._entries: dict[int, Array] = {}
         self._entered: Array | None = None  # what at_entry returned last
+        self._is_staggered = design.holm == "staggered"  # also where every stake enters at the start
         self._decided = device is not None
         self._place(space_on(device or "cpu"))
 
@@ -254,10 +257,6 @@ class Evidence:
             self._entered = self.space.xp.stack(of_groups) if count else blank[None, ...][:0, ...]
         return self._entered
 
-    @property
-    def _is_staggered(self) -> bool:
-        return self.design.holm == "staggered"  # also where every stake enters at the start
-
     def lower_bounds(self) -> Array:
         """Simultaneous lower bounds of all tested differences, on the [0, 1] scale; NaN where nothing is tested.
 
@@ -324,31 +323,26 @@ class Evidence:
     def to_bytes(self) -> bytes:
         """The whole state, to be resumed by :meth:`from_bytes` with the same design."""
         arrays: dict[str, np.ndarray] = {
-            **identity(self.design),
+            **_identity(self.design),
             "count": np.array([self.replicates]),
             "active": self._active,
             "totals": self._all_totals()[0],
             "runs": self._runs,
         }
-        if self.is_split:
-            arrays["highs"] = self._all_totals()[1]
+        arrays |= {"highs": self._all_totals()[1]} if self.is_split else {}
         arrays |= {f"frozen_{name}": array for name, array in self._frozen.items()}
         arrays |= {f"entry_{place}": to_numpy(array) for place, array in self._entries.items()}
         arrays |= {f"prediction.{name}": array for name, array in self._predictor.state().items()}
         arrays |= self._mixture.state()
-        if self._own is not None:
-            arrays |= {f"own.{name}": array for name, array in self._own.state().items()}
-        if self._early is not None:
-            arrays |= {f"early.{name}": array for name, array in self._early.state().items()}
-        buffer = io.BytesIO()
-        write_archive(buffer, arrays.items())
-        return buffer.getvalue()
+        for prefix, each in (("own.", self._own), ("early.", self._early)):
+            arrays |= {} if each is None else {f"{prefix}{name}": array for name, array in each.state().items()}
+        return archive_bytes(arrays)
 
     @classmethod
     def from_bytes(cls, design: Design, state: bytes, *, device: str | None = None) -> Evidence:
         """Resume from a saved state. A state of another design, or a damaged one, is refused."""
         arrays = load_arrays(state)
-        check_identity(design, arrays)
+        _check_identity(design, arrays)
         evidence = cls(design, device=device)
         try:
             evidence.replicates = int(arrays["count"][0])
@@ -382,3 +376,27 @@ class Evidence:
         except DAMAGE as error:
             raise DataError(DAMAGED) from error
         return evidence
+
+
+def _identity(design: Design) -> State:
+    """The arrays that name the design in a state."""
+    # The design's hash does not see the order of models and items; the arrays of a state do.
+    order = hashlib.sha256(json.dumps([design.models, design.items]).encode("ascii")).digest()
+    return {
+        "version": np.array([_STATE_VERSION]),
+        "design": np.frombuffer(bytes.fromhex(design.hash), dtype=np.uint8),
+        "order": np.frombuffer(order, dtype=np.uint8),
+    }
+
+
+def _check_identity(design: Design, arrays: State) -> None:
+    """Refuse a state of another version or design."""
+    try:
+        version, *saved = int(arrays["version"][0]), arrays["design"].tobytes(), arrays["order"].tobytes()
+    except DAMAGE as error:
+        raise DataError(DAMAGED) from error
+    if version != _STATE_VERSION:
+        raise DataError(f"the saved evidence has version {version}; this bbedge reads version {_STATE_VERSION}")
+    own = _identity(design)
+    if saved != [own["design"].tobytes(), own["order"].tobytes()]:
+        raise DesignError("the saved evidence belongs to another design; rebuild it from the panels")

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.core.arrays import Array, to_numpy
-from bbedge.core.checkpoints import Checkpoint
-from bbedge.core.positions import PositionTrend
+from bbedge.core.checkpoints import Checkpoint, PositionTrend
 
 Matrix = NDArray[np.float64]
 

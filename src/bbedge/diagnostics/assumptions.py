@@ -17,12 +17,11 @@ from itertools import pairwise
 import numpy as np
 
 from bbedge.core.arrays import Floats
-from bbedge.core.checkpoints import item_order
+from bbedge.core.checkpoints import PositionTrend, first_run_outcomes, item_order, position_trends
 from bbedge.core.design import Design
 from bbedge.core.eholm import e_holm
 from bbedge.core.evidence import Evidence
 from bbedge.core.panels import BlockLayout
-from bbedge.core.positions import PositionTrend, first_run_outcomes, position_trends
 from bbedge.core.scores import Scores
 from bbedge.diagnostics.repetition import CloseRuns, RepeatedScores, close_runs, repeated_scores
 from bbedge.records.values import Method
@@ -36,7 +35,7 @@ REPETITION_LEVEL = 0.002
 SELF_LEVEL = 0.002
 """The share of :func:`split_null`."""
 POSITION_LEVEL = 0.002
-"""The share of :func:`~bbedge.core.positions.position_trends`."""
+"""The share of :func:`~bbedge.core.checkpoints.position_trends`."""
 LOOK_LEVEL = 0.05
 """The level at which one of these tests asks to look closer, without an alarm."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil, exp, log
 from typing import Literal
 
-from bbedge.core.positions import LEAST_PLACES, PositionTrend, strongest
+from bbedge.core.checkpoints import LEAST_PLACES, PositionTrend, strongest
 from bbedge.core.scores import Scores
 from bbedge.diagnostics.assumptions import (
     DEPENDENCE_LEVEL,

@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from bbedge.gate.forecast import ClaimForecast
+from bbedge.gate.verdicts import ClaimForecast
 from bbedge.text import counted, shown
 
 POWERS = (0.5, 0.8, 0.9)

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.core.scores import Scores
 from bbedge.errors import DesignError, FormatError
-from bbedge.gate.first_run import FirstRun
-from bbedge.gate.gate import candidates_of, gate_after_runs
+from bbedge.gate.gate import FirstRun, gate_after_runs
+from bbedge.gate.verdicts import candidates_of
 from bbedge.records.gate import GateReport, Verdict, awaited
 from bbedge.records.policy import Policy
 from bbedge.records.study import Drop

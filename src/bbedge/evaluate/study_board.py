@@ -27,7 +27,7 @@ from bbedge.evaluate.journal import Journal
 from bbedge.evaluate.preflight import Checked
 from bbedge.evaluate.servers import check_addresses, frozen_servers
 from bbedge.evaluate.specification import EvaluationSpec, hash_of
-from bbedge.gate.first_run import FirstRun
+from bbedge.gate.gate import FirstRun
 from bbedge.gate.ledger import record_look, reserve
 from bbedge.gate.uses import systems_of
 from bbedge.records.codec import plain

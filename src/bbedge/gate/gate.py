@@ -1,41 +1,46 @@
-"""The gate itself: evidence and bounds of the differences that a policy names, look by look, and what they decide."""
+"""The gate itself: evidence and bounds of the differences that a policy names, look by look, and what they decide.
+
+Looks come after each run, and inside the first one where a study has looked there.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from msgspec import structs
 from numpy.typing import NDArray
 
-from bbedge.core.checkpoints import Checkpoints, first_run_plan
+from bbedge.core.checkpoints import Checkpoints, first_run_plan, planned_first_run
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
 from bbedge.core.evidence_set import EvidenceSet
 from bbedge.core.forecast import Forecast, Outlook, pilot_outlooks
 from bbedge.core.leaderboard import COUNTED, scored_items
 from bbedge.core.scores import Scores
-from bbedge.core.views import HEADLINE, suite_options
-from bbedge.errors import DataError, DesignError, DomainError
-from bbedge.gate.first_run import FirstRun
-from bbedge.gate.forecast import ClaimForecast
+from bbedge.errors import DataError, DesignError
 from bbedge.gate.verdicts import (
     AGAINST,
     FOR,
+    ClaimForecast,
     ComparedMeans,
     Hypothesis,
+    candidates_of,
     certified,
+    check_range,
+    claims_by_view,
     implied,
     log_thresholds,
     verdict_of,
+    view_weights,
 )
 from bbedge.records.gate import ClaimResult, GateReport, LookResult
 from bbedge.records.options import MARGIN_SHARE
-from bbedge.records.policy import EVERY, Claim, Policy
-from bbedge.text import did_you_mean, listed, quoted
+from bbedge.records.policy import Claim, Policy
+from bbedge.text import quoted
 
 Matrix = NDArray[np.float64]
 
@@ -57,10 +62,9 @@ class Gate:
     def __init__(self, policy: Policy, scores: Scores, *, checkpoints: Checkpoints | None = None) -> None:
         self._policy, self._scores, self._checkpoints = policy, scores, checkpoints
         self._candidates = candidates_of(policy, scores.models)
-        self._weights = _weights(policy, scores)
-        self._claims = [
-            (candidate, claim) for candidate in self._candidates for claim in _spread(policy, tuple(self._weights))
-        ]
+        self._weights = view_weights(policy, scores)
+        claims = claims_by_view(policy, tuple(self._weights))
+        self._claims = [(candidate, claim) for candidate in self._candidates for claim in claims]
         of_claims = [self._hypothesis(candidate, claim) for candidate, claim in self._claims]
         self._hypotheses = list(dict.fromkeys(of_claims))
         self._means = list(dict.fromkeys(each.means for each in self._hypotheses))
@@ -74,7 +78,7 @@ class Gate:
         self._panels: list[Matrix] = []
 
     def _hypothesis(self, candidate: str, claim: Claim) -> Hypothesis:
-        _check_range(claim, self._scores.score_range, self._policy.source)
+        check_range(claim, self._scores.score_range, self._policy.source)
         if claim.kind == "at_least":
             low, high = self._scores.score_range
             floor = (claim.amount - low) / (high - low)
@@ -82,7 +86,9 @@ class Gate:
             return Hypothesis(means=means, bar=0.0)
         cheaper = claim.amount if claim.kind == "cheaper_by" else 0.0
         means = ComparedMeans(candidate=candidate, view=claim.view, baseline=self._policy.baseline, cheaper=cheaper)
-        return Hypothesis(means=means, bar=_bar(claim) / self._width)
+        # What the difference must exceed, in score units.
+        bar = {"not_worse_by": 0.0 - claim.amount, "better_by": claim.amount}.get(claim.kind, 0.0)
+        return Hypothesis(means=means, bar=bar / self._width)
 
     def _test(self, hypothesis: Hypothesis, direction: int) -> EvidenceSet:
         """The evidence that a difference exceeds its bar, or that it is at most that."""
@@ -281,11 +287,6 @@ class Gate:
         return pilot_outlooks(np.nan_to_num(pairs, nan=0.5), design)[0]
 
 
-def _bar(claim: Claim) -> float:
-    """What the difference must exceed, in score units."""
-    return {"not_worse_by": 0.0 - claim.amount, "better_by": claim.amount}.get(claim.kind, 0.0)
-
-
 def gate(policy: Policy, scores: Scores, *, first_run: FirstRun | None = None) -> GateReport:
     """Apply a policy to scores, looking after each run, and inside the first one where a study has done so.
 
@@ -323,57 +324,41 @@ def usable_scores(policy: Policy, scores: Scores) -> Scores:
     return scores
 
 
-def _check_range(claim: Claim, score_range: tuple[float, float], source: str) -> None:
-    """Refuse what is true or false of all scores in the range, whatever the systems do."""
-    low, high = score_range
-    if claim.kind == "at_least" and not low < claim.amount < high:
-        raise DomainError(
-            f"{source}: at_least = {claim.amount:g} is not inside the score range {low:g} to {high:g}; every mean is "
-            f"at least {low:g}, and none can be shown to reach {high:g}"
-        )
-    if claim.kind in ("not_worse_by", "better_by") and not claim.amount < high - low:
-        raise DomainError(
-            f"{source}: {claim.kind} = {claim.amount:g} is not below the width of the score range {low:g} to {high:g}, "
-            "which no difference exceeds; margins are in score units"
-        )
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FirstRun:
+    """The looks inside the first run.
 
+    **Needs:** the blocks were run in the order of the seed, which was drawn at random before the first request.
+    """
 
-def candidates_of(policy: Policy, models: Sequence[str]) -> tuple[str, ...]:
-    """The candidates by name, all of them in the scores."""
-    named = policy.candidates
-    if named == (EVERY,):
-        named = tuple(model for model in models if model != policy.baseline)
-    for name in (*named, *(() if policy.baseline is None else (policy.baseline,))):
-        if name not in models:
-            raise DesignError(f"{policy.source}: {quoted(name)} is not a model of the scores{_nearest(name, models)}")
-    if not named:
-        raise DesignError(f"{policy.source}: the scores have no model but the baseline {quoted(models[0])}")
-    return named
+    checkpoints: Checkpoints
+    """The checkpoints and the order of the blocks, as the study has frozen them."""
+    panels: Mapping[int, NDArray[np.float64]]
+    """What came with each checkpoint that was passed, by the blocks before it: models x items, new items only, in the
+    order of the run."""
 
+    @classmethod
+    def of_complete(cls, checkpoints: Checkpoints, scores: Scores) -> FirstRun:
+        """The first of complete runs, divided at its checkpoints."""
+        plan = planned_first_run(scores.items, scores.blocks, checkpoints)
+        panels = {each.blocks: scores.values[0][:, plan.new_places(each.number)] for each in plan.checkpoints}
+        return cls(checkpoints=checkpoints, panels=panels)
 
-def _weights(policy: Policy, scores: Scores) -> dict[str, tuple[float, ...] | None]:
-    """The item weights of the headline and of every view."""
-    options = suite_options(
-        scores, macro=policy.macro, weights=policy.weights, views=policy.views, metric=policy.metric
-    )
-    weights: dict[str, tuple[float, ...] | None] = {HEADLINE: options.get("weights")}
-    return weights | dict(options.get("views", {}))
+    def check_panels(self, scores: Scores) -> None:
+        """Refuse panels that do not fit the checkpoints, or the models and items of the scores."""
+        plan = planned_first_run(scores.items, scores.blocks, self.checkpoints)
+        shapes = [(each.blocks, (len(scores.models), len(plan.new_places(each.number)))) for each in plan.checkpoints]
+        if [(upto, panel.shape) for upto, panel in self.panels.items()] != shapes[: len(self.panels)]:
+            raise DataError("the parts of the first run do not fit its checkpoints, models and items")
 
+    def completed(self, scores: Scores) -> FirstRun:
+        """The same first run once the scores have it whole, with every checkpoint passed; itself before that.
 
-def _spread(policy: Policy, views: Sequence[str]) -> list[Claim]:
-    """The claims, those about every view as one for each."""
-    claims = []
-    for place, claim in enumerate(policy.claims, 1):
-        if claim.view != EVERY and claim.view not in views:
-            raise DesignError(
-                f"{policy.source}, claim {place}: {quoted(claim.view)} is not a view of the scores"
-                f"{_nearest(claim.view, views)}"
-            )
-        names = [name for name in views if name != HEADLINE] if claim.view == EVERY else [claim.view]
-        claims += [structs.replace(claim, view=name) for name in names]
-    return claims
-
-
-def _nearest(name: str, names: Sequence[str]) -> str:
-    """A clause that proposes the nearest name there is."""
-    return did_you_mean(name, names) or f"; there are {listed(names, limit=12)}"
+        A first run that differs from what was seen of it is refused.
+        """
+        if not len(scores.values):
+            return self
+        whole = FirstRun.of_complete(self.checkpoints, scores)
+        if not all(np.array_equal(seen, whole.panels[upto], equal_nan=True) for upto, seen in self.panels.items()):
+            raise DataError("the first run differs from the parts of it that were seen; give the scores of that run")
+        return whole

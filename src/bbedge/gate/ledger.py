@@ -19,8 +19,7 @@ from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.scores import Scores
 from bbedge.errors import Argument, Blank, BoardError, DataError, DesignError, NoBoardError
 from bbedge.gate.admit import admit, admitted, confirmed_gate, copies_by_run
-from bbedge.gate.first_run import FirstRun
-from bbedge.gate.gate import Gate, usable_scores
+from bbedge.gate.gate import FirstRun, Gate, usable_scores
 from bbedge.gate.uses import GateState, UseState, scores_of_systems
 from bbedge.ledger.chain import LedgerEvent, check_head
 from bbedge.ledger.store import Session, Store, Vector
@@ -54,12 +53,7 @@ def read_ledger(
     A ``policy`` that is not that of the ledger is refused, and so is a ledger without the published ``head``.
     ``forecasts`` of what would decide open claims take most of the time.
     """
-    store = Store(place, what="gate ledger")
-    store.check_whole()
-    with store.read() as session, _named(store):
-        ledger = _Ledger.of(store, session, head)
-        if policy is not None:
-            ledger.check_policy(policy)
+    with _opened(place, policy, head, create=False) as ledger:
         return ledger.history(forecasts=forecasts)
 
 
@@ -83,7 +77,7 @@ def record(
     own, inside = _own(policy, scores, first_run, policy.copies if study is None else "allow")
     if not len(own.values) and not inside:
         raise DataError("the gate has no runs yet; add at least one")
-    with _writing(place, policy, head) as ledger:
+    with _opened(place, policy, head) as ledger:
         use = ledger.use(own, label, study, None if first_run is None else first_run.checkpoints)
         ledger.look(use, own, inside)
         is_known = use.is_decided
@@ -116,7 +110,7 @@ def reserve(
     study is about, whether it has runs or not; ``checkpoints`` are the looks that its board plans inside the first run.
     """
     own, _ = _own(policy, scores, None, "allow")
-    with _writing(place, policy, head) as ledger:
+    with _opened(place, policy, head) as ledger:
         return _shown(ledger.use(own, label, study, checkpoints), None)
 
 
@@ -131,7 +125,7 @@ def record_look(
     if len(scores.values) or not first_run.panels:
         raise DataError("this is not a look inside the first run: it is complete, or has not reached a checkpoint")
     own, inside = _own(policy, scores, first_run, "allow")
-    with _writing(place, policy, None) as ledger:
+    with _opened(place, policy, None) as ledger:
         use = ledger.use(own, label, study, first_run.checkpoints)
         ledger.look(use, own, inside, may_repeat=True)
         return ledger.state.gate(use, ledger.session, (0, len(inside))).report()
@@ -344,22 +338,21 @@ def _words(policy: Policy, name: str) -> str:
 
 
 @contextmanager
-def _named(store: Store) -> Iterator[None]:
-    """Name the ledger in what is wrong with it."""
-    try:
-        yield
-    except NoBoardError:
-        raise
-    except BoardError as error:
-        raise BoardError(f"{store.name}: {error}") from error
+def _opened(place: Place, policy: Policy | None, head: str | None, *, create: bool = True) -> Iterator[_Ledger]:
+    """The ledger at a place; what is wrong with it names it.
 
-
-@contextmanager
-def _writing(place: Place, policy: Policy, head: str | None) -> Iterator[_Ledger]:
-    """The ledger at a place, made if it is not there, and of this policy; all that is added is kept, or nothing."""
-    store = Store(place, create=True, what="gate ledger")
+    With ``create`` it is made if it is not there, and all that is added is kept, or nothing. A ``policy`` that is not
+    that of the ledger is refused.
+    """
+    store = Store(place, create=create, what="gate ledger")
     store.check_whole()
-    with store.write() as session, _named(store):
-        ledger = _Ledger.of(store, session, head, policy)
-        ledger.check_policy(policy)
-        yield ledger
+    with store.write() if create else store.read() as session:
+        try:
+            ledger = _Ledger.of(store, session, head, policy if create else None)
+            if policy is not None:
+                ledger.check_policy(policy)
+            yield ledger
+        except NoBoardError:
+            raise
+        except BoardError as error:
+            raise BoardError(f"{store.name}: {error}") from error

@@ -15,8 +15,8 @@ from bbedge.core.family import Spending
 from bbedge.core.scores import Scores
 from bbedge.core.views import HEADLINE, METRIC
 from bbedge.errors import BoardError, DesignError
-from bbedge.gate.first_run import FirstRun
-from bbedge.gate.gate import Gate, candidates_of, gate_after_runs, usable_scores
+from bbedge.gate.gate import FirstRun, Gate, gate_after_runs, usable_scores
+from bbedge.gate.verdicts import candidates_of
 from bbedge.ledger.store import Session
 from bbedge.ledger.vectors import checksum, unpack
 from bbedge.records.events import checkpoint_place, upto_at

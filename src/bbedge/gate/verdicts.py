@@ -1,4 +1,4 @@
-r"""Claims decided by e-Holm, and what a verdict implies for other claims.
+r"""The claims of a policy, decided by e-Holm; what a verdict implies for others, and what would decide open ones.
 
 A claim says :math:`\Delta > b`. PASS is wrong only if :math:`\Delta \le b`, FAIL only if :math:`\Delta > b`: of the two
 directions of a claim at most one is a true null. So the others of a family of claims have one deficit each. With
@@ -6,19 +6,27 @@ directions of a claim at most one is a true null. So the others of a family of c
 
 .. math:: E_f \ge t + \sum_{c' \ne c} \max(0,\; t - \min(E_{\text{pass}}(c'), E_{\text{fail}}(c'))).
 
-``docs/guarantees.md`` has the proof.
+``docs/guarantees.md`` has the proof. Forecasts have no guarantee.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from bbedge.core.arrays import UNIT
-from bbedge.records.gate import Verdict
+from bbedge.core.forecast import Forecast
+from bbedge.core.scores import Scores
+from bbedge.core.views import HEADLINE, suite_options
+from bbedge.errors import DesignError, DomainError
+from bbedge.records.gate import ClaimOutlook, Verdict
+from bbedge.records.policy import EVERY, Claim, Policy
+from bbedge.text import did_you_mean, listed, quoted
 
 Matrix = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -117,3 +125,149 @@ def verdict_of(found: Mask) -> Verdict:
     if found[FOR] and found[AGAINST]:
         return "CONTRADICTION"
     return "PASS" if found[FOR] else "FAIL" if found[AGAINST] else "OPEN"
+
+
+def check_range(claim: Claim, score_range: tuple[float, float], source: str) -> None:
+    """Refuse what is true or false of all scores in the range, whatever the systems do."""
+    low, high = score_range
+    if claim.kind == "at_least" and not low < claim.amount < high:
+        raise DomainError(
+            f"{source}: at_least = {claim.amount:g} is not inside the score range {low:g} to {high:g}; every mean is "
+            f"at least {low:g}, and none can be shown to reach {high:g}"
+        )
+    if claim.kind in ("not_worse_by", "better_by") and not claim.amount < high - low:
+        raise DomainError(
+            f"{source}: {claim.kind} = {claim.amount:g} is not below the width of the score range {low:g} to {high:g}, "
+            "which no difference exceeds; margins are in score units"
+        )
+
+
+def candidates_of(policy: Policy, models: Sequence[str]) -> tuple[str, ...]:
+    """The candidates by name, all of them in the scores."""
+    named = policy.candidates
+    if named == (EVERY,):
+        named = tuple(model for model in models if model != policy.baseline)
+    for name in (*named, *(() if policy.baseline is None else (policy.baseline,))):
+        if name not in models:
+            raise DesignError(f"{policy.source}: {quoted(name)} is not a model of the scores{_nearest(name, models)}")
+    if not named:
+        raise DesignError(f"{policy.source}: the scores have no model but the baseline {quoted(models[0])}")
+    return named
+
+
+def view_weights(policy: Policy, scores: Scores) -> dict[str, tuple[float, ...] | None]:
+    """The item weights of the headline and of every view."""
+    options = suite_options(
+        scores, macro=policy.macro, weights=policy.weights, views=policy.views, metric=policy.metric
+    )
+    weights: dict[str, tuple[float, ...] | None] = {HEADLINE: options.get("weights")}
+    return weights | dict(options.get("views", {}))
+
+
+def claims_by_view(policy: Policy, views: Sequence[str]) -> list[Claim]:
+    """The claims, those about every view as one for each."""
+    claims = []
+    for place, claim in enumerate(policy.claims, 1):
+        if claim.view != EVERY and claim.view not in views:
+            raise DesignError(
+                f"{policy.source}, claim {place}: {quoted(claim.view)} is not a view of the scores"
+                f"{_nearest(claim.view, views)}"
+            )
+        names = [name for name in views if name != HEADLINE] if claim.view == EVERY else [claim.view]
+        claims += [structs.replace(claim, view=name) for name in names]
+    return claims
+
+
+def _nearest(name: str, names: Sequence[str]) -> str:
+    """A clause that proposes the nearest name there is."""
+    return did_you_mean(name, names) or f"; there are {listed(names, limit=12)}"
+
+
+POWER = 0.8
+"""The probability with which a forecast is to come true, unless another one is asked for."""
+_DIGITS = 2  # that are left of what a forecast proposes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimForecast:
+    """The forecasts of the evidence for a claim and against it. Differences are in score units."""
+
+    claim: Claim
+    """The claim, about one view."""
+    candidate: str
+    """The candidate."""
+    ahead: Forecast
+    """Of PASS."""
+    back: Forecast
+    """Of FAIL."""
+    score_range: tuple[float, float]
+    """The smallest and the largest score."""
+
+    @property
+    def width(self) -> float:
+        """The width of the score range."""
+        low, high = self.score_range
+        return high - low
+
+    @property
+    def bar(self) -> float:
+        """What the difference must exceed."""
+        return self.ahead.design.tau * self.width
+
+    def runs_for(self, difference: float, *, power: float = POWER) -> int | None:
+        """The runs after which a claim with this true difference is decided; ``None`` if none are enough."""
+        forecast, gap = self._toward(difference)
+        return None if math.isnan(gap) else forecast.replicates_for(gap, power=power)
+
+    def items_for(self, difference: float, runs: int) -> int | None:
+        """The items that decide it in so many runs, of the same kind; ``None`` if none are enough."""
+        forecast, gap = self._toward(difference)
+        times = None if math.isnan(gap) else forecast.times_for(gap, runs, power=POWER)
+        return None if times is None else int(_rounded(times * len(forecast.design.items), math.ceil))
+
+    def amount_for(self, difference: float, runs: int) -> float | None:
+        """The margin or floor with which so many runs PASS; ``None`` if there is none, or if it is a part of a cost."""
+        resolvable = self.ahead.smallest_gap(runs, power=POWER)
+        if resolvable is None or math.isnan(difference) or self.claim.kind == "cheaper_by":
+            return None
+        bar = difference - (resolvable * self.width - self.bar)
+        if self.claim.kind == "at_least":
+            low, high = self.score_range
+            floor = _rounded(self.claim.amount + bar, math.floor)
+            return floor if low < floor < high else None
+        sign, outward = (-1.0, math.ceil) if self.claim.kind == "not_worse_by" else (1.0, math.floor)
+        amount = _rounded(sign * bar, outward)
+        return amount if 0.0 < amount < self.width else None
+
+    def outlook(self, seen: float | None, runs: int) -> ClaimOutlook:
+        """What would decide the claim after some runs, if the difference is the one that was seen.
+
+        Runs that should have been enough and were not get no advice to use fewer items or a stricter margin.
+        """
+        difference = math.nan if seen is None else seen
+        needed, items = self.runs_for(difference), self.items_for(difference, runs)
+        amount = self.amount_for(difference, runs)
+        return ClaimOutlook(
+            more_runs=None if needed is None else max(1, needed - runs),
+            items=None if items is None or items <= len(self.ahead.design.items) else items,
+            amount=None if amount is None or not self._is_easier(amount) else amount,
+        )
+
+    def _is_easier(self, amount: float) -> bool:
+        """Whether a claim with this amount asks for less."""
+        own = self.claim.amount
+        return amount > own if self.claim.kind == "not_worse_by" else amount < own
+
+    def _toward(self, difference: float) -> tuple[Forecast, float]:
+        """The forecast of the verdict that is true at this difference, and the difference as it sees it."""
+        if difference > self.bar:
+            return self.ahead, difference / self.width
+        return self.back, -difference / self.width
+
+
+def _rounded(value: float, outward: Callable[[float], int]) -> float:
+    """A value with few digits, rounded to the side that is sure to be enough."""
+    if not value:
+        return 0.0
+    digits = _DIGITS - 1 - math.floor(math.log10(abs(value)))
+    return round(outward(value * 10.0**digits) / 10.0**digits, 12)

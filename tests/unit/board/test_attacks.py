@@ -38,7 +38,7 @@ def refused(forged, folder):
 def test_one_run_stored_six_times_by_a_patched_client(tmp_path, monkeypatch):
     board, honest = board_at(tmp_path), one_run(1)
     with monkeypatch.context() as patched:
-        patched.setattr("bbedge.board.admit.copies_of_replicate", lambda *_: ())
+        patched.setattr("bbedge.board.admit._copies_of_replicate", lambda *_: ())
         for _ in range(6):
             board.add(honest)
     assert board.leaderboard().graph.n_resolved >= 5
@@ -51,7 +51,7 @@ def test_a_patched_client_cannot_declare_less_than_there_is(tmp_path, monkeypatc
     """The rule that it states is to count copies, and it states none."""
     board = board_at(tmp_path)
     with monkeypatch.context() as patched:
-        patched.setattr("bbedge.board.admit.copies_of_replicate", lambda *_: ())
+        patched.setattr("bbedge.board.admit._copies_of_replicate", lambda *_: ())
         for _ in range(3):
             board.add(one_run(1), copies="allow")
     with pytest.raises(BbedgeError, match=r"event 3 \(replicate\): its copies is \[\]; .* give \[{.*\"of\":1"):

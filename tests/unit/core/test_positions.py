@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from bbedge.core.certifier import Certifier
-from bbedge.core.checkpoints import Checkpoints, first_run_plan
+from bbedge.core.checkpoints import Checkpoints, first_run_outcomes, first_run_plan, position_trends, strongest
 from bbedge.core.design import Design
 from bbedge.core.leaderboard import certify_design
-from bbedge.core.positions import first_run_outcomes, position_trends, strongest
 from bbedge.core.scores import Scores
 
 ITEMS = tuple(f"q{i}" for i in range(60))

@@ -12,8 +12,7 @@ from bbedge.core.design import Design
 from bbedge.display.gate import markdown, sentence
 from bbedge.errors import DataError
 from bbedge.gate import Claim, Gate, Policy, gate
-from bbedge.gate.first_run import FirstRun
-from bbedge.gate.gate import gate_after_runs
+from bbedge.gate.gate import FirstRun, gate_after_runs
 from bbedge.records.codec import convert, plain
 from bbedge.records.gate import GateReport
 

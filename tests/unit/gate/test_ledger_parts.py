@@ -15,7 +15,7 @@ from bbedge.display.gate import advice, render_history
 from bbedge.errors import BbedgeError, BoardError, DataError, DesignError
 from bbedge.gate import Claim, Policy, gate, read_ledger, record
 from bbedge.gate.admit import verify_session
-from bbedge.gate.first_run import FirstRun
+from bbedge.gate.gate import FirstRun
 from bbedge.gate.ledger import record_look, reserve
 from bbedge.gate.uses import level_of
 from bbedge.ledger.store import Store

@@ -151,9 +151,7 @@ def test_a_sample_of_inspect_with_an_empty_name_is_refused(tmp_path):
 
 def test_a_row_of_helm_with_an_empty_name_is_refused(tmp_path):
     path = helm_run(tmp_path, [("", "test", 1.0)])
-    with pytest.raises(
-        FormatError, match=r"stats\.json: sample 1: no instance_id; expected a row of HELM"
-    ):
+    with pytest.raises(FormatError, match=r"stats\.json: sample 1: no instance_id; expected a row of HELM"):
         read(path)
 
 
