@@ -207,7 +207,7 @@ def _plan_gate(
 ) -> None:
     """Forecast when the claims of a policy are decided."""
     from bbedge.cli.gate import policy_and_metrics
-    from bbedge.display.gate_plan import PlannedClaim, plan_values, render_plan, usual_differences
+    from bbedge.display.plan import PlannedClaim, plan_values, render_plan, usual_differences
     from bbedge.gate import Gate
     from bbedge.gate.uses import level_of
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from bbedge.errors import Argument, BbedgeError, DomainError
 from bbedge.files import replacing
+from bbedge.text import display_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +24,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8
 """The palette of Okabe and Ito, without its yellow, which is lost on white, and a little longer."""
 DASHES = ("-", "--", "-.", ":")
 """Line styles, so that no two lines differ by colour alone."""
+INK = "#333333"
+"""The colour of lines and marks that stand for no model."""
 
 _STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
@@ -158,6 +161,20 @@ def house_style() -> Iterator[None]:
 
     with mpl.rc_context(_STYLE):
         yield
+
+
+def new_figure(width: float, height: float, *, layout: Literal["constrained"] | None = None) -> tuple[Figure, Axes]:
+    """A figure of one panel, in inches."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout=layout)
+    return figure, figure.subplots()
+
+
+def name_rows(axes: Axes, names: Sequence[str], *, size: float) -> None:
+    """Write the names of models beside the rows, in letters of so many points; names are not formulas."""
+    axes.set_yticks(range(len(names)), display_names(names, width=32), fontsize=size, parse_math=False)
+    axes.tick_params(axis="y", length=0)
 
 
 def save_figure(figure: Figure, *files: Path, canvas: Canvas | None = None) -> None:

@@ -19,11 +19,11 @@ from bbedge.certificate.document import certificate, to_json
 from bbedge.certificate.packing import inside_page, unpack
 from bbedge.certificate.provenance import provenance
 from bbedge.core.leaderboard import certify
+from bbedge.display.answer import answer
 from bbedge.display.page import render_page
 from bbedge.display.page.drawing import draw_graph, draw_matrix, fitted
 from bbedge.display.page.payload import embedded
 from bbedge.display.ranking import rows
-from bbedge.display.verdict import verdict
 from bbedge.errors import FormatError
 from unit.certificate.documents import circular, document, drawn, suite
 
@@ -144,8 +144,8 @@ def test_the_cells_of_a_small_matrix_have_the_differences_of_the_means():
 def test_the_answer_comes_first_and_is_what_a_link_shows():
     certificate = Certificate.of(FEW)
     page = html.unescape(render_page(certificate, title="Ours"))
-    said = verdict(certificate)
-    assert page.index(f'<p class="answer">{said.answer}</p>') < page.index('<table class="ranking')
+    said = answer(certificate)
+    assert page.index(f'<p class="answer">{said.first}</p>') < page.index('<table class="ranking')
     assert said.risk in page
     for name in ("og:description", "description"):
         assert f'"{name}" content="{said}"' in page

@@ -11,7 +11,7 @@ import numpy as np
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import Units, difference, over, rank
-from bbedge.display.layout import Layout, Point, can_draw, layered
+from bbedge.display.geometry import Layout, Point, can_draw, layered
 from bbedge.text import display_names, shown
 
 MOST_LABELLED = 70

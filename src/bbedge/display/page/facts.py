@@ -10,7 +10,7 @@ from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import Units
 from bbedge.certificate.provenance import provenance
 from bbedge.display.ranking import CONTRADICTION, observed
-from bbedge.display.scope import is_inside_pass, items, level, measure, missing, promise, runs, shares
+from bbedge.display.scope import is_inside_first_run, items, level, measure, missing, promise, runs, shares
 from bbedge.records.design import BoardRecord, DesignRecord
 from bbedge.text import counted, listed, shown
 
@@ -67,7 +67,7 @@ class Words:
             measure=measure(certificate).capitalize(),
             blocks=_blocks(design.blocks.count, design.blocks.sizes),
             budget=_budget(alpha, board),
-            missing=missing(certificate) or "",
+            missing=missing(certificate),
         )
 
 
@@ -155,7 +155,7 @@ def design_facts(certificate: Certificate) -> Iterator[tuple[str, str]]:
         at = ", ".join(f"{100 * fraction:.3g}" for fraction in design.checkpoints.fractions)
         seed = design.checkpoints.order_seed
         yield "Checkpoints", f"at {at} % of the blocks of the first run, whose order has the seed {seed}"
-    yield "Runs", runs(certificate) if is_inside_pass(certificate) else f"{content.replicates:,}"
+    yield "Runs", runs(certificate) if is_inside_first_run(certificate) else f"{content.replicates:,}"
     if pilot:
         chosen = listed(pilot.candidate, limit=20)
         yield "Pilot", f"{counted(pilot.replicates, 'run')}, not part of the evidence; chose {chosen}"

@@ -10,6 +10,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from bbedge.certificate.certificate import Certificate
+from bbedge.display.geometry import rank_bar
 from bbedge.display.ranking import ModelRow, rows
 from bbedge.text import shown
 
@@ -170,6 +171,8 @@ class PageTable:
     """Those of them that the table can be filtered by."""
     by_pair: bool
     """Whether the certificate says anything of single pairs."""
+    full: tuple[str, ...]
+    """The names, harmless and whole."""
     has_intervals: bool
     """Whether the certificate has intervals of the means."""
 
@@ -189,6 +192,7 @@ class PageTable:
                 if column.choices
             ),
             by_pair=by_pair,
+            full=tuple(shown(name, None) for name in certificate.names),
             has_intervals=any(line.row.mean_interval for line in lines),
         )
 
@@ -212,8 +216,8 @@ class PageTable:
         found = [line.row for line in self.lines]
         return {
             "open": self.open_lines,
-            "ranks": [(row.best, row.worst) for row in found],
-            "full": {row.index: row.full for row in found if row.full != row.label},
+            "ranks": [row.ranks for row in found],
+            "full": {i: text for i, text in enumerate(self.full) if text != found[i].label},
             "means": [row.mean for row in found],
             "mean_over": [row.mean_over for row in found] if self.has_partial else None,
             "mean_intervals": [row.mean_interval for row in found] if self.has_intervals else None,
@@ -229,7 +233,7 @@ def _lines(certificate: Certificate, info: ModelInfo) -> Iterator[PageRow]:
     for row, name in zip(rows(certificate), certificate.names, strict=True):
         yield PageRow(
             row=row,
-            left=f"{100 * (row.best - 1) / size:.4g}",
-            width=f"{100 * (row.worst - row.best + 1) / size:.4g}",
+            left=f"{rank_bar(row.ranks, size)[0]:.4g}",
+            width=f"{rank_bar(row.ranks, size)[1]:.4g}",
             info=tuple(column.cell(name) for column in info.columns),
         )

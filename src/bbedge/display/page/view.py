@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from bbedge._version import __version__
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.provenance import Provenance, provenance
-from bbedge.display.alarm import Alarm, alarm
+from bbedge.display.answer import Alarm, Answer, alarm, answer
 from bbedge.display.page.charts import Chart, CostPlot, cost_plots, evidence_chart, pairs_chart
 from bbedge.display.page.drawing import Drawing, Heat, MatrixDrawing, draw_graph, draw_matrix, view_names
 from bbedge.display.page.facts import MOST_SETS, OpenPair, TopSet, Words, claims, design_facts, open_pairs, top_sets
 from bbedge.display.page.payload import ItemScores
 from bbedge.display.page.table import ModelInfo, PageTable
 from bbedge.display.scope import has_evidence
-from bbedge.display.verdict import Verdict, verdict
 from bbedge.text import shown
 
 
@@ -24,7 +23,7 @@ class PageView:
 
     title: str
     """The heading."""
-    verdict: Verdict
+    verdict: Answer
     """The answer."""
     words: Words
     """What is said in other sentences."""
@@ -76,7 +75,7 @@ class PageView:
         sets = [] if certificate.is_contradicted else list(top_sets(certificate))
         return cls(
             title=shown(title, 120),
-            verdict=verdict(certificate),
+            verdict=answer(certificate),
             words=Words.of(certificate),
             table=PageTable.of(certificate, info),
             graph=draw_graph(certificate) if certificate.pairs else None,

@@ -1,4 +1,4 @@
-"""Where the models of a certified graph are drawn: in layers, best first, with few crossings."""
+"""Where things are drawn, for every display: on scales with ticks, as rank bars, in the layers of a graph."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from importlib.util import find_spec
 
 import numpy as np
 
+from bbedge.certificate.certificate import Certificate
 from bbedge.core.graph import Graph
+from bbedge.records.certificate import Matrix
 
 MOST_MODELS = 40
 """With more models than this, a matrix is clearer than a graph."""
@@ -15,6 +17,29 @@ MOST_EDGES = 150
 """Likewise with more lines."""
 
 Point = tuple[float, float]
+
+
+def rank_bar(ranks: tuple[int, int], size: int, *, whole: float = 100.0) -> tuple[float, float]:
+    """Where the bar of a rank interval starts, and how long it is, if all ranks together are ``whole``.
+
+    >>> rank_bar((2, 3), 4)
+    (25.0, 50.0)
+    """
+    best, worst = ranks
+    return whole * (best - 1) / size, whole * (worst - best + 1) / size
+
+
+def leading_directions(log_e: Matrix) -> list[tuple[int, int]]:
+    """The direction of each pair that has more evidence; pairs that are not tested are left out."""
+    known = np.nan_to_num(log_e, nan=-np.inf)
+    pairs = np.argwhere(np.triu(np.isfinite(np.maximum(known, known.T)), k=1)).tolist()
+    return [(a, b) if known[a, b] >= known[b, a] else (b, a) for a, b in pairs]
+
+
+def ranks_in_views(whole: Certificate) -> list[tuple[tuple[int, int], ...]]:
+    """The rank interval of each model, in the order shown, in the headline and in every other view."""
+    by_view = [dict(zip(view.names, view.ranks.rank_intervals, strict=True)) for view in (whole, *whole.views)]
+    return [tuple(ranks[name] for ranks in by_view) for name in whole.names]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
