@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +20,101 @@ MOST_EDGES = 150
 """Likewise with more lines."""
 
 Point = tuple[float, float]
+
+
+class Tick(NamedTuple):
+    """A mark on an axis."""
+
+    at: float
+    """Where, in pixels."""
+    text: str
+    """What it says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """Values along an axis, and where they are drawn.
+
+    >>> Scale(low=0.0, high=4.0, start=10.0, end=50.0).ticks()[:2]
+    [Tick(at=10.0, text='0'), Tick(at=20.0, text='1')]
+    """
+
+    low: float
+    """The value at the start; of a logarithmic scale its logarithm to base 10."""
+    high: float
+    """Likewise the value at the end."""
+    start: float
+    """In pixels."""
+    end: float
+    """In pixels."""
+    log: bool = False
+    """Whether it is logarithmic."""
+
+    @classmethod
+    def around(cls, values: Sequence[float], *, start: float, end: float, log: bool = False) -> Scale:
+        """A scale with room around the values."""
+        drawn = [math.log10(value) for value in values] if log else values
+        low, high = min(drawn), max(drawn)
+        room = 0.05 * (high - low) or 0.5 * abs(high) or 1.0
+        return cls(low=low - room, high=high + room, start=start, end=end, log=log)
+
+    def at(self, value: float) -> float:
+        """Where a value is."""
+        return self._place(math.log10(value) if self.log else value)
+
+    def _place(self, value: float) -> float:
+        share = (value - self.low) / (self.high - self.low) if self.low < self.high else 0.5
+        return round(self.start + share * (self.end - self.start), 1)
+
+    def ticks(self) -> list[Tick]:
+        """Marks at round values."""
+        if self.log:
+            parts = (1,) if self.high - self.low > 2.5 else (1, 2, 5)
+            powers = range(math.floor(self.low), math.ceil(self.high) + 1)
+            values = [power + math.log10(part) for power in powers for part in parts]
+            return [Tick(self._place(v), f"{10**v:,.4g}") for v in values if self.low <= v <= self.high]
+        step = round_step((self.high - self.low) / 5)
+        counts = range(math.ceil(self.low / step), math.floor(self.high / step) + 1)
+        return [Tick(self._place(i * step), f"{i * step + 0.0:,.6g}") for i in counts]
+
+
+def round_step(about: float) -> float:
+    """A round number at least as large.
+
+    >>> round_step(0.3), round_step(21)
+    (0.5, 50.0)
+    """
+    power = 10.0 ** math.floor(math.log10(about))
+    return next(part * power for part in (1.0, 2.0, 5.0, 10.0) if part * power >= about)
+
+
+def spread_out(count: int, *, most: int = 8) -> list[int]:
+    """Which of so many places along an axis have a number, the first and the last among them.
+
+    >>> spread_out(4), spread_out(20)
+    ([0, 1, 2, 3], [0, 3, 6, 9, 12, 15, 19])
+    """
+    step, last = max(1, -(-count // most)), count - 1
+    chosen = list(range(0, count, step))
+    if 0 < last - chosen[-1] < 0.7 * step:
+        chosen.pop()  # two numbers would touch
+    return chosen if chosen[-1] == last else [*chosen, last]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """Where the axes of a chart are, in pixels."""
+
+    width: float
+    height: float
+    left: float
+    """The axis of values."""
+    end: float
+    """Where the other axis ends."""
+    top: float
+    """Where the axis of values ends."""
+    foot: float
+    """The other axis."""
 
 
 def rank_bar(ranks: tuple[int, int], size: int, *, whole: float = 100.0) -> tuple[float, float]:

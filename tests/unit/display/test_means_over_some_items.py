@@ -20,7 +20,7 @@ from bbedge.display.answer import answer
 from bbedge.display.figures import rank_figure
 from bbedge.display.page import render_page
 from bbedge.display.page.charts import cost_plots
-from bbedge.display.page.table import ModelInfo, PageTable
+from bbedge.display.page.table import ModelInfo, PageView
 from bbedge.display.scope import view_rows
 from bbedge.display.terminal import show_leaderboard
 from bbedge.errors import FormatError
@@ -91,7 +91,7 @@ def test_every_display_says_what_the_mean_is_over():
     shown = made()
     for text in (printed(shown), shown.to_markdown(), shown._repr_html_(), shown.to_latex(), render_page(shown)):
         assert WORDS in text
-    assert PageTable.of(shown, ModelInfo()).for_script()["mean_over"] == ["", "", WORDS]
+    assert PageView.from_certificate(shown).for_script()["mean_over"] == ["", "", WORDS]
     assert ">10</data>" in to_graphml(shown)
     frame = shown.leaderboard.to_frame()
     assert frame["mean_items"].to_list() == [ITEMS, ITEMS, EASY]
@@ -130,10 +130,10 @@ def test_differences_to_such_a_mean_are_not_shown():
     (row,) = re.findall(rf"short +1\.0000 +{WORDS} .*", printed(made()))
     assert re.search(rf"{WORDS} +- ", row)
     info = ModelInfo.of(["price"], {"full a": ["1"], "full b": ["2"], "short": ["3"]})
-    (plot,) = cost_plots(made(), info)
+    (plot,) = cost_plots(made(), info.columns)
     assert (len(plot.points), plot.partial, plot.unknown) == (2, 1, 0)
     assert "1 model with a mean over some of the items is not drawn." in render_page(made(), model_info=info)
-    assert not cost_plots(made(short=("full a", "full b", "short")), info)
+    assert not cost_plots(made(short=("full a", "full b", "short")), info.columns)
 
 
 def test_views_count_their_own_items():

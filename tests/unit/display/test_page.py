@@ -21,8 +21,9 @@ from bbedge.certificate.provenance import provenance
 from bbedge.core.leaderboard import certify
 from bbedge.display.answer import answer
 from bbedge.display.page import render_page
-from bbedge.display.page.drawing import draw_graph, draw_matrix, fitted
+from bbedge.display.page.drawing import draw_graph, draw_matrix, shortened_names
 from bbedge.display.page.payload import embedded
+from bbedge.display.page.table import PageView
 from bbedge.display.ranking import rows
 from bbedge.errors import FormatError
 from unit.certificate.documents import circular, document, drawn, suite
@@ -64,7 +65,8 @@ VIEWS = json.loads(suite().to_json())
 
 @pytest.mark.parametrize("content", [FEW, AT_CHECKPOINTS, VIEWS], ids=["few", "checkpoints", "views"])
 def test_a_large_certificate_is_packed_without_loss(content):
-    data = embedded(Certificate.of(content), most_plain=2)
+    certificate = Certificate.of(content)
+    data = embedded(certificate, [PageView.from_certificate(certificate)], most_plain=2)
     packed = json.loads(gzip.decompress(base64.b64decode(json.loads(data)["packed"])))
     assert unpack(packed) == content
     page = f'<script type="application/json" id="data">{data}</script>'
@@ -138,7 +140,7 @@ def test_the_cells_of_a_small_matrix_have_the_differences_of_the_means():
     assert len(texts) == 5 * 4
     for (a, b), difference in texts.items():
         assert difference == pytest.approx(few.means[a] - few.means[b], abs=6e-4)
-    assert draw_matrix(Certificate.of(document(list(np.linspace(0.9, 0.1, 16))))).texts == ()
+    assert draw_matrix(Certificate.of(document(list(np.linspace(0.9, 0.1, 16))))).texts == []
 
 
 def test_the_answer_comes_first_and_is_what_a_link_shows():
@@ -180,8 +182,8 @@ def test_the_page_says_how_to_verify_it_and_when_it_was_made():
 
 
 def test_names_are_cut_to_fit_and_wide_letters_count_twice():
-    assert fitted(("short", "x" * 50), 10) == ["short", "xxxxx…xxxx"]
-    assert len(fitted(("\u4e2d" * 30,), 16)[0]) <= 12
+    assert shortened_names(("short", "x" * 50), 10) == ["short", "xxxxx…xxxx"]
+    assert len(shortened_names(("\u4e2d" * 30,), 16)[0]) <= 12
 
 
 def channel(value: int) -> float:
