@@ -11,8 +11,8 @@ import numpy as np
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import comparable, has_partial, over
-from bbedge.display.ranking import difference_interval, observed
-from bbedge.display.scope import has_evidence, is_inside_first_run, progress, risk
+from bbedge.display.ranking import difference_interval, observed_difference
+from bbedge.display.scope import error_risk, first_run_progress, has_evidence, is_inside_first_run
 from bbedge.text import counted, shown
 
 MOST_NAMED = 8
@@ -109,8 +109,8 @@ def answer(certificate: Certificate) -> Answer:
         return Answer(first=f"{wrong.word}: {wrong.what}", contenders=wrong.meaning)
     if not has_evidence(certificate):
         return Answer(first="Nothing is certified yet: there is no complete run.")
-    inside = is_inside_first_run(certificate)
-    so_far = f"The first run is not complete: {progress(certificate)}." if inside else ""
+    inside = first_run_progress(certificate)
+    so_far = f"The first run is not complete: {inside}." if inside else ""
     if inside and not n_resolved:
         return Answer(first="Nothing is certified yet.", contenders=so_far)
     if certificate.pilot_replicates is not None:
@@ -122,7 +122,7 @@ def answer(certificate: Certificate) -> Answer:
         first, contenders = _beaten(certificate), so_far
     else:
         first, contenders = _leader(certificate), f"{_contenders(certificate)} {so_far}"
-    return Answer(first=first, contenders=contenders.strip(), risk=risk(certificate))
+    return Answer(first=first, contenders=contenders.strip(), risk=error_risk(certificate))
 
 
 def in_words(number: int) -> str:
@@ -192,7 +192,7 @@ def _seen(certificate: Certificate) -> str:
         why = ", because they are over different items" if has_partial(certificate) else ""
         return f"{nothing} is certified yet after {runs}, and the means cannot be compared{why}."
     first, second = found[:2]
-    seen = observed(certificate, first, second)
+    seen = observed_difference(certificate, first, second)
     interval = difference_interval(certificate, first, second)
     names = certificate.labels[first], certificate.labels[second]
     if float(seen) == 0.0:

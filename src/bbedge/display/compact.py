@@ -10,16 +10,16 @@ from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import over, rank
 from bbedge.display.answer import alarm, answer
 from bbedge.display.geometry import rank_bar
-from bbedge.display.ranking import ModelRow, TableColumn, columns, rows
+from bbedge.display.ranking import ModelRow, TableColumn, model_rows, table_columns
 from bbedge.display.scope import (
     VIEW_HEADS,
     certified_pairs,
     has_evidence,
     is_inside_first_run,
-    items,
-    missing,
+    item_count,
+    missing_scores,
     promise,
-    runs,
+    run_count,
     title_with_view,
     view_rows,
 )
@@ -41,14 +41,14 @@ def leaderboard_html(certificate: Certificate) -> str:
     if not has_evidence(certificate):
         about = f"{counted(size, 'model')}, {design.method}"
         return f"<div><p><b>{escape(str(said))}</b> {escape(about)}</p></div>"
-    made = rows(certificate, NOTEBOOK_ROWS)
-    table = columns(made)
+    made = model_rows(certificate, NOTEBOOK_ROWS)
+    table = table_columns(made)
     head = "".join(f'<th style="{_style(column)}">{column.head}</th>' for column in table)
     body = "".join(_notebook_row(row, table, size) for row in made)
     more = f"<p>{counted(size - NOTEBOOK_ROWS, 'more model')}</p>" if size > NOTEBOOK_ROWS else ""
     first = title_with_view(certificate, said.first) if alarm(certificate) is None else said.first
-    when = f"({runs(certificate)})" if is_inside_first_run(certificate) else f"after {runs(certificate)}"
-    gaps = missing(certificate)
+    when = f"({run_count(certificate)})" if is_inside_first_run(certificate) else f"after {run_count(certificate)}"
+    gaps = missing_scores(certificate)
     return (
         f"<div><p><b>{escape(first)}</b> {escape(said.rest)}</p>"
         f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
@@ -97,15 +97,17 @@ def to_markdown(certificate: Certificate, *, title: str | None = None) -> str:
     # Nothing comes before an alarm.
     parts = [heading, *sentences] if alarm(certificate) is None else [*sentences, heading]
     if has_evidence(certificate):
-        table = columns(rows(certificate, MARKDOWN_ROWS))
+        table = table_columns(model_rows(certificate, MARKDOWN_ROWS))
         cells = list(zip(*(column.cells for column in table), strict=True))
         rule = [":--" if column.is_text else "--:" for column in table]
         parts += _markdown_table([column.head for column in table], rule, cells, size, "model")
     if certificate.views:
         cells = view_rows(certificate)[:MARKDOWN_ROWS]
         parts += _markdown_table(VIEW_HEADS, (":--", "--:", "--:", "--:", ":--"), cells, len(certificate.views), "view")
-    parts += [escaped(text) for text in (missing(certificate), *(note.text for note in certificate.content.notes))]
-    about = " · ".join([counted(size, "model"), items(certificate), runs(certificate)])
+    parts += [
+        escaped(text) for text in (missing_scores(certificate), *(note.text for note in certificate.content.notes))
+    ]
+    about = " · ".join([counted(size, "model"), item_count(certificate), run_count(certificate)])
     return "\n\n".join([*filter(None, parts), escaped(f"{about}. {promise(certificate)}")]) + "\n"
 
 

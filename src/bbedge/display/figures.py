@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import has_partial, rank
-from bbedge.display.geometry import can_draw, layered, leading_directions, rank_bar, ranks_in_views
+from bbedge.display.geometry import Point, can_draw, layered, leading_directions, rank_bar, ranks_in_views
 from bbedge.display.plotting import COLOURS, DASHES, INK, name_rows, new_figure
-from bbedge.display.scope import measure, title_with_view
+from bbedge.display.scope import evidence_measure, title_with_view
 from bbedge.errors import DomainError
 from bbedge.text import display_names
 
@@ -109,16 +109,12 @@ def graph_figure(certificate: Certificate) -> Figure:
     return figure
 
 
-def _smooth(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
-    """A line that leaves and enters every layer straight down."""
+def _smooth(points: Sequence[Point]) -> NDArray[np.float64]:
+    """A line that leaves and enters every layer straight down: across, and down."""
     turn = np.linspace(0.0, 1.0, 16)
     ease = turn * turn * (3 - 2 * turn)
-    xs: list[float] = []
-    ys: list[float] = []
-    for (x, y), (to_x, to_y) in pairwise(points):
-        xs += (x + (to_x - x) * ease).tolist()
-        ys += (y + (to_y - y) * turn).tolist()
-    return xs, ys
+    steps = [(x + (to_x - x) * ease, y + (to_y - y) * turn) for (x, y), (to_x, to_y) in pairwise(points)]
+    return np.concatenate(steps, axis=1)
 
 
 def _matrix_figure(certificate: Certificate) -> Figure:
@@ -173,9 +169,9 @@ def evidence_figure(certificate: Certificate) -> Figure:
         )[0]
     (drawn["threshold"],) = axes.plot(replicates, limits, color="black", linewidth=1.6, marker="_")
     # Far beyond the threshold more evidence says nothing new, and would press everything else to the floor.
-    axes.set_ylim(-0.6 * float(limits.max()), 3.0 * float(limits.max()))
+    top = float(limits.max())
+    axes.set(ylim=(-0.6 * top, 3.0 * top), xlabel="replicates", ylabel=evidence_measure(certificate))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set(xlabel="replicates", ylabel=measure(certificate))
     names = [name for name in ("threshold", "certified", "open") if name in drawn]
     axes.legend([drawn[name] for name in names], names, loc="upper left", fontsize=7.5, frameon=True, edgecolor="none")
     _title(axes, certificate, "Evidence for the leading model of every pair")
@@ -251,28 +247,26 @@ def views_figure(certificate: Certificate) -> Figure:
     The longer side is the rows.
     """
     whole = certificate.headline or certificate
-    views = (whole, *whole.views)
-    size = len(whole.names)
+    size, n_views = len(whole.names), 1 + len(whole.views)
     if not whole.views:
         raise DomainError("this certificate has no views besides the headline; draw ranks instead")
-    if max(size, len(views)) > MOST_SIDE:
+    if max(size, n_views) > MOST_SIDE:
         raise DomainError(
-            f"a figure of {size:,} models in {len(views):,} views would be too small to read; at most {MOST_SIDE} of "
+            f"a figure of {size:,} models in {n_views:,} views would be too small to read; at most {MOST_SIDE} of "
             "each are possible. The JSON and the page have all ranks"
         )
     intervals = ranks_in_views(whole)
     heads = ["headline", *display_names((str(view.name) for view in whole.views), width=32)]
     names = display_names(whole.names, width=32)
-    if len(views) > size:
+    if n_views > size:
         intervals, heads, names = list(zip(*intervals, strict=True)), names, heads
     shades = np.array([[np.nan if ends == (1, size) else -sum(ends) / 2 for ends in row] for row in intervals])
-    longest = max(map(len, heads))
-    figure, axes = new_figure(2.2 + 0.45 * len(heads), 0.6 + 0.06 * longest + 0.24 * len(names))
+    figure, axes = new_figure(2.2 + 0.45 * len(heads), 0.6 + 0.06 * max(map(len, heads)) + 0.24 * len(names))
     axes.imshow(shades, cmap="Blues", vmin=-1.2 * size, vmax=0.4 * size, aspect="auto", interpolation="nearest")
-    for (row, column), _ in np.ndenumerate(shades):
-        ends = intervals[row][column]
-        weight = "bold" if ends[0] == ends[1] else "normal"
-        axes.text(column, row, rank(ends), ha="center", va="center", fontsize=7, color=_DARK, fontweight=weight)
+    for row, cells in enumerate(intervals):
+        for column, ends in enumerate(cells):
+            weight = "bold" if ends[0] == ends[1] else "normal"
+            axes.text(column, row, rank(ends), ha="center", va="center", fontsize=7, color=_DARK, fontweight=weight)
     axes.grid(visible=False)
     axes.set_yticks(range(len(names)), names, fontsize=7.5, parse_math=False)
     axes.set_xticks(range(len(heads)), heads, fontsize=7.5, rotation=90, parse_math=False)

@@ -92,11 +92,8 @@ def _for(report: GateReport, same: list[ClaimResult]) -> str:
     if views:
         where = f" in {shown(views[0])}" if len(views) == 1 else f" in each of {len(views)} views"
         where = f" overall and{where}" if len(same) > len(views) else where
-    return _claim_words(report, same[0]) + where
-
-
-def _claim_words(report: GateReport, result: ClaimResult) -> str:
-    name, base, amount = shown(result.candidate), shown(report.policy.baseline or ""), result.claim.amount
+    claim = same[0].claim
+    name, base, amount = shown(same[0].candidate), shown(report.policy.baseline or ""), claim.amount
     by = f" by more than {amount:g}" if amount else ""
     words = {
         "not_worse_by": f"{name} is not worse than {base}{by}",
@@ -104,7 +101,7 @@ def _claim_words(report: GateReport, result: ClaimResult) -> str:
         "at_least": f"{name} scores at least {amount:g}",
         "cheaper_by": f"{name} is at least {100 * amount:g} % cheaper than {base}",
     }
-    return words[result.claim.kind]
+    return words[claim.kind] + where
 
 
 def _against(report: GateReport, result: ClaimResult) -> str:

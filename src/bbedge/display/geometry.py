@@ -169,20 +169,18 @@ def layered(graph: Graph) -> Layout:
     """Lay out the reduced graph. The same graph always gives the same drawing."""
     from scipy.sparse.csgraph import connected_components
 
-    _, part_of = connected_components(graph.reduction, directed=True, connection="weak")
-    parts: dict[int, list[int]] = {}
-    for model, part in enumerate(part_of.tolist()):
-        parts.setdefault(part, []).append(model)
+    n_parts, part_of = connected_components(graph.reduction, directed=True, connection="weak")
+    parts = [np.flatnonzero(part_of == part).tolist() for part in range(n_parts)]
     places: dict[int, Point] = {}
     routes: dict[tuple[int, int], tuple[Point, ...]] = {}
     start = 0.0
-    for members in parts.values():
+    for members in parts:
         if len(members) > 1:
             start += 1.0 + _place(graph, members, start, places, routes)
     return Layout(
         places=places,
         routes=dict(sorted(routes.items())),
-        alone=tuple(members[0] for members in parts.values() if len(members) == 1),
+        alone=tuple(members[0] for members in parts if len(members) == 1),
         width=max(0.0, start - 1.0),
         layers=1 + max((round(layer) for _, layer in places.values()), default=-1),
     )

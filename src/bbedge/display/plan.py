@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,14 +21,8 @@ if TYPE_CHECKING:
     from bbedge.core.forecast import Forecast
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
-    """One way of analysing the same runs."""
-
-    name: str
-    """What it is called."""
-    forecast: Forecast
-    """What it can resolve."""
+Ways = Mapping[str, "Forecast"]
+"""What each way of analysing the same runs can resolve, by its name; costs are those of the first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +50,7 @@ class Prices:
 
 
 def plan_document(
-    ways: Sequence[Way],
+    ways: Ways,
     *,
     inside: Forecast | None,
     replicates: Sequence[int],
@@ -64,7 +58,7 @@ def plan_document(
     power: float,
 ) -> dict[str, object]:
     """Everything that the tables show, for programs; ``inside`` is the forecast with looks inside the first pass."""
-    first = ways[0].forecast
+    first = next(iter(ways.values()))
     parts = {} if inside is None else {"first_pass": [_checkpoint(inside, gap, power) for gap in gaps]}
     return {
         "models": len(first.design.models),
@@ -75,17 +69,17 @@ def plan_document(
         "power": power,
         "ways": [
             {
-                "name": way.name,
-                "noise": way.forecast.outlook.noise,
-                "unevenness": way.forecast.outlook.unevenness,
+                "name": name,
+                "noise": forecast.outlook.noise,
+                "unevenness": forecast.outlook.unevenness,
                 "smallest_difference": [
-                    {"replicates": r, "difference": way.forecast.smallest_gap(r, power=power)} for r in replicates
+                    {"replicates": r, "difference": forecast.smallest_gap(r, power=power)} for r in replicates
                 ],
                 "replicates_needed": [
-                    {"difference": gap, "replicates": way.forecast.replicates_for(gap, power=power)} for gap in gaps
+                    {"difference": gap, "replicates": forecast.replicates_for(gap, power=power)} for gap in gaps
                 ],
             }
-            for way in ways
+            for name, forecast in ways.items()
         ],
         **parts,
     }
@@ -99,7 +93,7 @@ def _checkpoint(inside: Forecast, gap: float, power: float) -> dict[str, float |
 
 def show_plan(
     console: Console,
-    ways: Sequence[Way],
+    ways: Ways,
     *,
     inside: Forecast | None,
     title: str,
@@ -114,9 +108,9 @@ def show_plan(
     console.print(Text(title, style="bold"))
     console.print(Text(assumed, style="dim"))
     smallest = (
-        (str(r), *(_or(way.forecast.smallest_gap(r, power=power), "none", ".4f") for way in ways)) for r in replicates
+        (str(r), *(_or(each.smallest_gap(r, power=power), "none", ".4f") for each in ways.values())) for r in replicates
     )
-    names, certain = [way.name for way in ways], f"with {100 * power:g} % power"
+    names, certain = list(ways), f"with {100 * power:g} % power"
     costs = (_costs(ways, gap, power, prices) for gap in gaps)
     tables = {
         f"Smallest difference certified {certain}": (["replicates", *names], smallest),
@@ -148,10 +142,10 @@ def _or(value: float | None, otherwise: str, form: str) -> str:
     return otherwise if value is None else f"{value:{form}}"
 
 
-def _costs(ways: Sequence[Way], gap: float, power: float, prices: Prices) -> list[str]:
+def _costs(ways: Ways, gap: float, power: float, prices: Prices) -> list[str]:
     """The replicates that a difference needs with each way of analysis, and what they cost with the first one."""
-    design = ways[0].forecast.design
-    counts = [way.forecast.replicates_for(gap, power=power) for way in ways]
+    design = next(iter(ways.values())).design
+    counts = [forecast.replicates_for(gap, power=power) for forecast in ways.values()]
     queries = None if counts[0] is None else counts[0] * len(design.models) * len(design.items)
     return [
         f"{gap:g}",
@@ -170,32 +164,29 @@ def _savings(inside: Forecast, gap: float, power: float, prices: Prices) -> list
     return [f"{gap:g}", f"{found.fraction:.0%}", f"{2 * found.items:,}", f"{saved:,}", *prices.cells(saved)]
 
 
-def plan_figure(ways: Sequence[Way], *, power: float, most: int) -> Figure:
+def plan_figure(ways: Ways, *, power: float, most: int) -> Figure:
     """The smallest difference over replicates, on logarithmic axes."""
     with house_style():
         from matplotlib.ticker import LogLocator
 
         figure, ax = new_figure(5.6, 3.6, layout="constrained")
         at = sorted({round(most ** (step / 40)) for step in range(41)})
-        for place, way in enumerate(ways):
-            found = [(r, way.forecast.smallest_gap(r, power=power)) for r in at]
+        for place, (name, forecast) in enumerate(ways.items()):
+            found = [(r, forecast.smallest_gap(r, power=power)) for r in at]
             shown = [(r, gap) for r, gap in found if gap is not None]
             ax.plot(
                 [r for r, _ in shown],
                 [gap for _, gap in shown],
-                label=way.name if shown else f"{way.name}: none",
+                label=name if shown else f"{name}: none",
                 color=COLOURS[place % len(COLOURS)],
                 linestyle=DASHES[place % len(DASHES)],
             )
-        ax.set_xscale("log")
-        ax.set_yscale("log")
+        ax.set(xscale="log", yscale="log", xlabel="replicates", ylabel="smallest difference certified")
+        ax.set_title(f"What can be resolved with {100 * power:g} % power")
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             axis.set_major_formatter("{x:g}")
             axis.set_minor_formatter("")
-        ax.set_xlabel("replicates")
-        ax.set_ylabel("smallest difference certified")
-        ax.set_title(f"What can be resolved with {100 * power:g} % power")
         ax.grid(visible=True, which="minor", linewidth=0.3)
         ax.legend()
         return figure

@@ -124,16 +124,6 @@ class Canvas:
             for legend in figure.legends:
                 _shrink(legend.get_texts(), 0.95 * figure.bbox.width / legend.get_window_extent().width)
 
-    def check_pixels(self, figure: Figure) -> None:
-        """Refuse a picture of dots that would not fit into memory."""
-        width, height = figure.get_size_inches()
-        if width * height * self.dpi**2 > _MOST_PIXELS:
-            raise DomainError(
-                Argument("dpi", self.dpi),
-                f" makes a picture of {width * self.dpi:,.0f} x {height * self.dpi:,.0f} dots; choose less, or write "
-                "SVG or PDF, which have no dots",
-            )
-
 
 def _titles(axes: Axes) -> list[Text]:
     return [axes.title, axes._left_title, axes._right_title]  # type: ignore[attr-defined]
@@ -204,7 +194,12 @@ def _save(figure: Figure, file: Path, canvas: Canvas) -> None:
     kind = file.suffix.lower().lstrip(".")
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
     tight = None if canvas.is_exact else "tight"
-    if kind == "png":
-        canvas.check_pixels(figure)
+    across, down = figure.get_size_inches() * canvas.dpi
+    if kind == "png" and across * down > _MOST_PIXELS:  # it would not fit into memory
+        raise DomainError(
+            Argument("dpi", canvas.dpi),
+            f" makes a picture of {across:,.0f} x {down:,.0f} dots; choose less, or write SVG or PDF, which have no "
+            "dots",
+        )
     with replacing(file) as stream:
         figure.savefig(stream, format=kind, dpi=canvas.dpi, bbox_inches=tight, metadata=metadata)

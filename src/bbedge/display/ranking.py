@@ -70,7 +70,7 @@ class TableColumn:
     """The column with the largest number is left out first where there is no room; 0 is always shown."""
 
 
-def rows(certificate: Certificate, most: int | None = None) -> tuple[ModelRow, ...]:
+def model_rows(certificate: Certificate, most: int | None = None) -> tuple[ModelRow, ...]:
     """The rows in the order shown, or the first ``most`` of them."""
     ranks, units, intervals = certificate.ranks, certificate.units, certificate.mean_intervals
     found, cuts = ranks.rank_intervals, set(ranks.cuts)
@@ -82,7 +82,7 @@ def rows(certificate: Certificate, most: int | None = None) -> tuple[ModelRow, .
             mean=units.score(certificate.means[i]),
             mean_over=over(certificate, i),
             mean_interval=f"{units.at_least(intervals[i][0])} to {units.at_most(intervals[i][1])}" if intervals else "",
-            behind=observed(certificate, i, 0) if i else "",
+            behind=observed_difference(certificate, i, 0) if i else "",
             behind_interval=difference_interval(certificate, i, 0) if i else "",
             beats=int(ranks.n_worse[i]),
             loses_to=int(ranks.n_better[i]),
@@ -93,7 +93,7 @@ def rows(certificate: Certificate, most: int | None = None) -> tuple[ModelRow, .
     )
 
 
-def columns(made: Sequence[ModelRow]) -> list[TableColumn]:
+def table_columns(made: Sequence[ModelRow]) -> list[TableColumn]:
     """The table of these rows, column by column, without those that have nothing to say."""
     groups = [row.could_be if row.opens_group else "" for row in made]
     every = (
@@ -111,7 +111,7 @@ def columns(made: Sequence[ModelRow]) -> list[TableColumn]:
     return [column for column in every if any(column.cells)]
 
 
-def observed(certificate: Certificate, a: int, b: int) -> str:
+def observed_difference(certificate: Certificate, a: int, b: int) -> str:
     """The difference of two means; a dash where one is not known, or they are not over the same items."""
     seen = difference(certificate, a, b)
     return "-" if seen is None else certificate.units.difference(seen)
@@ -119,7 +119,7 @@ def observed(certificate: Certificate, a: int, b: int) -> str:
 
 def difference_interval(certificate: Certificate, a: int, b: int) -> str:
     """Where the true mean of ``a`` minus that of ``b`` lies, rounded outward; empty where pairs are not known."""
-    units, ends = certificate.units, bounds(certificate, a, b)
+    units, ends = certificate.units, difference_bounds(certificate, a, b)
     if ends is None:
         return ""
     low, high = ends
@@ -136,7 +136,7 @@ def difference_interval(certificate: Certificate, a: int, b: int) -> str:
     return f"at most {greatest}" if math.isnan(low) else f"{least} to {greatest}"
 
 
-def bounds(certificate: Certificate, a: int, b: int) -> tuple[float, float] | None:
+def difference_bounds(certificate: Certificate, a: int, b: int) -> tuple[float, float] | None:
     """The ends of :func:`difference_interval`, NaN where they are not tested; ``None`` where pairs are not known.
 
     Margins give both ends. A certified comparison adds that the difference is above zero, or above tau for every edge

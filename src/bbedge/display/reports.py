@@ -191,8 +191,10 @@ def dependence_figure(
     axes.axvline(1.0, color=INK, linewidth=1.0, linestyle=DASHES[1])
     for row, p in enumerate(adjusted):
         axes.annotate(f"p {p:.2g}", (1.01, row), xycoords=("axes fraction", "data"), va="center", fontsize=7)
-    axes.set_xlim(0.0, 1.08 * max(1.0, *ratios))
-    axes.set_xlabel("variance of replicate means / variance implied by independent blocks")
+    axes.set(
+        xlim=(0.0, 1.08 * max(1.0, *ratios)),
+        xlabel="variance of replicate means / variance implied by independent blocks",
+    )
     axes.set_title("Do replicate means vary as independent blocks imply? (adjusted p)", loc="left")
     return figure
 
@@ -203,8 +205,10 @@ def halves_figure(models: Sequence[str], log_e: Sequence[float], *, alarm: float
         models, [max(0.0, each) for each in log_e], [COLOURS[1] if each >= alarm else COLOURS[0] for each in log_e]
     )
     axes.axvline(alarm, color=INK, linewidth=1.0, linestyle=DASHES[1])
-    axes.set_xlim(0.0, 1.08 * max(alarm, *log_e))
-    axes.set_xlabel("evidence that halves of a model's runs differ (natural logarithm)")
+    axes.set(
+        xlim=(0.0, 1.08 * max(alarm, *log_e)),
+        xlabel="evidence that halves of a model's runs differ (natural logarithm)",
+    )
     axes.set_title("Is a model ever certified above itself?", loc="left")
     return figure
 

@@ -18,8 +18,7 @@ _EQUAL = 1e-9
 
 def is_inside_first_run(certificate: Certificate) -> bool:
     """Whether a part of the first run is in the evidence, and the run is not complete."""
-    first = certificate.content.first_pass
-    return bool(first and first.checkpoint and not first.complete)
+    return bool(first_run_progress(certificate))
 
 
 def has_evidence(certificate: Certificate) -> bool:
@@ -27,23 +26,22 @@ def has_evidence(certificate: Certificate) -> bool:
     return bool(certificate.replicates) or is_inside_first_run(certificate)
 
 
-def runs(certificate: Certificate) -> str:
+def run_count(certificate: Certificate) -> str:
     """How many runs are in the evidence, or how far the first one has come."""
-    if not is_inside_first_run(certificate):
-        return counted(certificate.replicates, "run")
-    return f"first run: {progress(certificate)}"
+    inside = first_run_progress(certificate)
+    return f"first run: {inside}" if inside else counted(certificate.replicates, "run")
 
 
-def progress(certificate: Certificate) -> str:
-    """How far the first run has come; empty without checkpoints."""
+def first_run_progress(certificate: Certificate) -> str:
+    """How far the first run has come; empty unless a part of it is in the evidence, and it is not complete."""
     first = certificate.content.first_pass
-    if not first:
+    if not first or not first.checkpoint or first.complete:
         return ""
     done = 100 * first.blocks / first.of_blocks
     return f"{done:.3g} % of blocks, checkpoint {first.checkpoint} of {first.checkpoints}"
 
 
-def items(certificate: Certificate) -> str:
+def item_count(certificate: Certificate) -> str:
     """The items that the means are of, their blocks, and whether some of them weigh more than others."""
     content, design = certificate.content, certificate.content.design
     count, weights = n_items(certificate), design.weights
@@ -56,7 +54,7 @@ def items(certificate: Certificate) -> str:
     return f"{words}, weighted" if is_weighted else words
 
 
-def missing(certificate: Certificate) -> str:
+def missing_scores(certificate: Certificate) -> str:
     """How many scores are missing, of which models, and what that costs; empty if none is."""
     gaps = certificate.content.gaps
     if not gaps:
@@ -84,12 +82,12 @@ def view_rows(certificate: Certificate) -> list[tuple[str, ...]]:
     """The other views of a certificate, each with what ``VIEW_HEADS`` names."""
     names = display_names(str(view.name) for view in certificate.views)
     return [
-        (name, share(view), f"{n_items(view):,}", certified_pairs(view), leader(view))
+        (name, view_share(view), f"{n_items(view):,}", certified_pairs(view), view_leader(view))
         for view, name in zip(certificate.views, names, strict=True)
     ]
 
 
-def share(certificate: Certificate) -> str:
+def view_share(certificate: Certificate) -> str:
     """The part of alpha that a view has."""
     return f"{100 * (certificate.content.design.share or 1.0):.3g} %"
 
@@ -99,7 +97,7 @@ def certified_pairs(certificate: Certificate) -> str:
     return f"{certificate.ranks.n_resolved:,} of {counted(certificate.n_pairs, 'pair')}"
 
 
-def leader(certificate: Certificate) -> str:
+def view_leader(certificate: Certificate) -> str:
     """The first model with its possible ranks; empty before the first replicate, and beside an alarm."""
     ranks = certificate.ranks
     if not has_evidence(certificate) or certificate.is_contradicted:
@@ -116,20 +114,20 @@ def title_with_view(certificate: Certificate, text: str) -> str:
     return f"{shown(certificate.name)}: {text}" if certificate.name else text
 
 
-def alpha(certificate: Certificate) -> float:
+def error_level(certificate: Certificate) -> float:
     """The largest probability of an error: of a board, that of all its claims together."""
     board = certificate.content.board
     return board.design.alpha if board else certificate.content.design.alpha
 
 
-def level(certificate: Certificate) -> str:
+def confidence_level(certificate: Certificate) -> str:
     """The probability that what is shown is true."""
-    return f"{100 * (1 - alpha(certificate)):.6g} %"
+    return f"{100 * (1 - error_level(certificate)):.6g} %"
 
 
-def risk(certificate: Certificate) -> str:
+def error_risk(certificate: Certificate) -> str:
     """The risk that what is shown is wrong, in one sentence."""
-    percent = f"{100 * alpha(certificate):.6g} %"
+    percent = f"{100 * error_level(certificate):.6g} %"
     if certificate.content.design.is_joint:
         return f"At most {percent} risk that anything here is wrong."
     return f"At most {percent} risk that any certified comparison is wrong, and {percent} that any margin is."
@@ -141,10 +139,10 @@ def promise(certificate: Certificate) -> str:
         return "Nothing is guaranteed: this is not the certificate that was written."
     if certificate.is_contradicted:
         return (
-            f"Everything shown is true with probability at least {level(certificate)} if the assumptions hold; the "
-            "contradiction shows that something here is false."
+            f"Everything shown is true with probability at least {confidence_level(certificate)} if the assumptions "
+            "hold; the contradiction shows that something here is false."
         )
-    probability, step = f"With probability at least {level(certificate)}", f"{certificate.step:.4g}"
+    probability, step = f"With probability at least {confidence_level(certificate)}", f"{certificate.step:.4g}"
     often = f"however often you look{_together(certificate)}"
     if certificate.content.design.is_joint:
         above = f"(certified: above {step})" if certificate.step else "of this benchmark"
@@ -153,7 +151,7 @@ def promise(certificate: Certificate) -> str:
     return f"{probability} each, all certified {certified} and all margins hold, {often}."
 
 
-def shares(certificate: Certificate) -> str:
+def alpha_shares(certificate: Certificate) -> str:
     """How alpha is shared between certificates, margins and intervals of means, and between views."""
     design = certificate.content.design
     comparisons, margins = f"{100 * design.certificate_share:.4g} %", f"{100 * (design.margin_share or 0.0):.4g} %"
@@ -186,6 +184,6 @@ def _together(certificate: Certificate) -> str:
     return f", in the headline and {'the other view' if others == 1 else f'all {others} other views'} together"
 
 
-def measure(certificate: Certificate) -> str:
+def evidence_measure(certificate: Certificate) -> str:
     """What has to reach the threshold of a look: evidence, or the wealth of staggered e-Holm."""
     return "log evidence" if certificate.content.log_w is UNSET else "log wealth"

@@ -18,20 +18,20 @@ from bbedge.display.ranking import (
     CONTRADICTION,
     MEAN_INTERVAL,
     TableColumn,
-    columns,
     difference_interval,
-    observed,
-    rows,
+    model_rows,
+    observed_difference,
+    table_columns,
 )
 from bbedge.display.scope import (
     VIEW_HEADS,
+    alpha_shares,
     certified_pairs,
     has_evidence,
-    items,
-    missing,
+    item_count,
+    missing_scores,
     promise,
-    runs,
-    shares,
+    run_count,
     view_rows,
 )
 from bbedge.display.tables import numbers, print_table, text_table, topics, words
@@ -78,7 +78,7 @@ def show_leaderboard(
         _print(console, _top_k_line(certificate, top_k))
     if certificate.views:
         print_table(console, _views(certificate, most_rows))
-    _print(console, Text(missing(certificate)))
+    _print(console, Text(missing_scores(certificate)))
     for note in [each.text for each in certificate.content.notes] if notes is None else notes:
         _print(console, Text.assemble(("Note  ", "bold yellow"), note))
     console.print(_full_statement(certificate) if verbose else _short_statement(certificate, identity))
@@ -105,7 +105,7 @@ def _print(console: Console, text: Text) -> None:
 
 def _heading(certificate: Certificate, title: str | None) -> str:
     about = [f"view {shown(certificate.name)}"] if certificate.name else []
-    parts = [counted(len(certificate.names), "model"), items(certificate), runs(certificate)]
+    parts = [counted(len(certificate.names), "model"), item_count(certificate), run_count(certificate)]
     return " · ".join([shown(title, 120) if title else certificate.content.design.method, *about, *parts])
 
 
@@ -139,8 +139,8 @@ def _is_best(certificate: Certificate) -> bool:
 
 def _ranking(certificate: Certificate, most_rows: int | None, width: int) -> Table:
     """The rows, grouped by best possible rank; a line is a certified cut."""
-    n_models, made = len(certificate.names), rows(certificate, most_rows)
-    known = columns(made)
+    n_models, made = len(certificate.names), model_rows(certificate, most_rows)
+    known = table_columns(made)
     drawn = list(known)
     if n_models <= _WIDEST_BAR:  # the bars of very many models would be too wide
         bars = [_bar(row.ranks, n_models) for row in made]
@@ -239,7 +239,7 @@ def _open_pair(certificate: Certificate, a: int, b: int) -> tuple[str, ...]:
     evidence = "not tested" if np.isnan(log_e) else f"{share:.0%} of threshold"
     if within == CONTRADICTION:
         evidence = "-"
-    return certificate.labels[a], certificate.labels[b], observed(certificate, a, b), within, evidence
+    return certificate.labels[a], certificate.labels[b], observed_difference(certificate, a, b), within, evidence
 
 
 def _top_k_line(certificate: Certificate, top_k: int | None) -> Text:
@@ -298,8 +298,8 @@ def _full_statement(certificate: Certificate) -> Table:
     if board:
         settings = f"{board.design.method}, tau {board.design.tau:g}, alpha {board.design.alpha:g} for the whole board"
     statement = {
-        "guarantee": f"{promise(certificate)} This covers all pairs and all looks together. {shares(certificate)} You "
-        "may stop at any time. Rank 2-4 means: at best second, at worst fourth.",
+        "guarantee": f"{promise(certificate)} This covers all pairs and all looks together. "
+        f"{alpha_shares(certificate)} You may stop at any time. Rank 2-4 means: at best second, at worst fourth.",
         "assumptions": f"{blocks}; runs are independent (no shared cache, seed or judge state); the design was chosen "
         "before the scores were seen. The scores alone cannot show that these hold.",
         "not claimed": "That models of an open pair are equal; anything about other items, prompts or settings.",

@@ -16,7 +16,7 @@ from bbedge.core.leaderboard import certify_design, pilot_design
 from bbedge.display.answer import answer
 from bbedge.display.compact import leaderboard_html
 from bbedge.display.page import render_page
-from bbedge.display.ranking import difference_interval, rows
+from bbedge.display.ranking import difference_interval, model_rows
 from bbedge.display.terminal import show_leaderboard
 
 
@@ -119,7 +119,7 @@ def test_groups_are_contiguous_and_unordered_inside():
     certificate = drawn([0.9, 0.85, 0.6, 0.58, 0.56, 0.2], seed=3)
     above = certificate.graph.above
     found: dict[int, list[int]] = {}
-    for row in rows(certificate):
+    for row in model_rows(certificate):
         found.setdefault(row.ranks[0], []).append(row.index)
     assert [index for members in found.values() for index in members] == list(range(6))
     assert list(found) == sorted(found)
@@ -131,13 +131,13 @@ def test_groups_are_contiguous_and_unordered_inside():
 def test_a_cut_is_a_line_that_separates_everything():
     certificate = drawn([0.9, 0.88, 0.3, 0.28])
     above = certificate.graph.above
-    for row in rows(certificate)[1:]:
+    for row in model_rows(certificate)[1:]:
         assert row.cut_above == bool(above[: row.index, row.index :].all())
 
 
 def test_the_difference_to_the_leader_is_within_the_margins():
     certificate = drawn([0.9, 0.8, 0.5, 0.2])
-    leader, *others = rows(certificate)
+    leader, *others = model_rows(certificate)
     assert leader.behind == leader.behind_interval == ""
     for row in others:
         low, high = map(float, row.behind_interval.split(" to "))
@@ -178,7 +178,7 @@ def test_an_interval_that_contradicts_itself_is_called_that():
     certificate = overturned()
     assert certificate.content.contradictions == (("m0", "m1"),)
     assert difference_interval(certificate, *map(certificate.names.index, ("m0", "m1"))) == "contradiction"
-    assert [row.behind_interval for row in rows(certificate)[:2]] == ["", "contradiction"]
+    assert [row.behind_interval for row in model_rows(certificate)[:2]] == ["", "contradiction"]
     out = StringIO()
     show_leaderboard(Console(file=out, width=120), certificate)
     assert "of threshold" not in out.getvalue()

@@ -129,7 +129,7 @@ def test_a_model_that_may_be_best_on_other_items_leaves_no_leader():
 def test_differences_to_such_a_mean_are_not_shown():
     (row,) = re.findall(rf"short +1\.0000 +{WORDS} .*", printed(made()))
     assert re.search(rf"{WORDS} +- ", row)
-    info = ModelInfo.of(["price"], {"full a": ["1"], "full b": ["2"], "short": ["3"]})
+    info = ModelInfo.from_rows(["price"], {"full a": ["1"], "full b": ["2"], "short": ["3"]})
     (plot,) = cost_plots(made(), info.columns)
     assert (len(plot.points), plot.partial, plot.unknown) == (2, 1, 0)
     assert "1 model with a mean over some of the items is not drawn." in render_page(made(), model_info=info)

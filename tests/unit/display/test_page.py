@@ -24,7 +24,7 @@ from bbedge.display.page import render_page
 from bbedge.display.page.drawing import draw_graph, draw_matrix, shortened_names
 from bbedge.display.page.payload import embedded
 from bbedge.display.page.table import PageView
-from bbedge.display.ranking import rows
+from bbedge.display.ranking import model_rows
 from bbedge.errors import FormatError
 from unit.certificate.documents import circular, document, drawn, suite
 
@@ -158,13 +158,13 @@ def test_the_table_has_the_rows_of_every_display():
     certificate = Certificate.of(FEW)
     lines = re.findall(r'<tr role="row" data-model.*?</tr>', render_page(certificate))
     assert len(lines) == 5
-    for line, row in zip(lines, rows(certificate), strict=True):
+    for line, row in zip(lines, model_rows(certificate), strict=True):
         cells = [re.sub("<[^>]*>", "", text).strip() for text in re.findall(r"<t[dh] .*?</t[dh]>", html.unescape(line))]
         behind = " ".join(filter(None, (row.behind, row.behind_interval)))
         counts = [str(row.beats), str(row.loses_to)]
         assert cells == [row.could_be, row.rank, row.label, "", "", row.mean, behind, *counts]
         assert ('class="cut"' in line) == row.cut_above
-    assert any(row.cut_above for row in rows(certificate))
+    assert any(row.cut_above for row in model_rows(certificate))
 
 
 def test_the_page_says_how_to_verify_it_and_when_it_was_made():

@@ -12,12 +12,12 @@ from bbedge.certificate.document import certificate
 from bbedge.display.page import render_page
 from bbedge.display.page.charts import cost_plots
 from bbedge.display.page.table import MOST_CHOICES, ModelInfo
-from bbedge.display.ranking import bounds, rows
+from bbedge.display.ranking import difference_bounds, model_rows
 from unit.certificate.documents import certified, document, drawn, many
 from unit.display.test_page import data_of
 
 FEW = Certificate.of(document([0.9, 0.7, 0.5, 0.48, 0.1]))
-INFO = ModelInfo.of(
+INFO = ModelInfo.from_rows(
     ["organisation", "link", "price"],
     {
         "m00": ["Us", "https://example.org/a", "$1,000"],
@@ -34,8 +34,8 @@ def test_columns_are_typed_by_all_of_their_values():
     assert INFO.columns[0].choices == ("<b>Them</b>", "Them", "Us")
     assert INFO.columns[1].choices == ()
     many_values = {f"m{i}": [f"v{i // 2}"] for i in range(2 * MOST_CHOICES + 2)}
-    assert ModelInfo.of(["kind"], many_values).columns[0].choices == ()
-    assert ModelInfo.of(["kind"], dict(list(many_values.items())[:-2])).columns[0].choices != ()
+    assert ModelInfo.from_rows(["kind"], many_values).columns[0].choices == ()
+    assert ModelInfo.from_rows(["kind"], dict(list(many_values.items())[:-2])).columns[0].choices != ()
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_columns_are_typed_by_all_of_their_values():
     ],
 )
 def test_what_is_no_plain_web_address_stays_text(address):
-    info = ModelInfo.of(["link"], {"m00": [address]})
+    info = ModelInfo.from_rows(["link"], {"m00": [address]})
     assert info.columns[0].kind == "text"
     page = render_page(FEW, model_info=info)
     assert not re.search(r"<a [^>]*(javascript|data:text|ftp)", page)
@@ -102,7 +102,7 @@ def test_cost_against_score_has_the_interval_of_the_difference_to_the_leader():
     (zero, top), (other, below) = list(up.items())[-1], next(iter(up.items()))
     per_unit = (below - top) / (other - zero)
     for point, ends in zip(others, drawn_ends, strict=True):
-        assert (point.low, point.high) == bounds(FEW, point.index, 0)
+        assert (point.low, point.high) == difference_bounds(FEW, point.index, 0)
         assert point.low <= point.value <= point.high
         expected = [top + per_unit * (end - zero) for end in (point.low, point.high)]
         assert list(map(float, ends)) == pytest.approx(expected, abs=0.11)
@@ -111,9 +111,9 @@ def test_cost_against_score_has_the_interval_of_the_difference_to_the_leader():
 
 def test_intervals_of_means_are_in_the_table_and_in_the_plot():
     made = Certificate.made(certified(drawn([0.9, 0.5, 0.2]), method="bb-edge-x", mean_share=0.2))
-    info = ModelInfo.of(["price"], {"m00": ["3"], "m01": ["2"], "m02": ["1"]})
+    info = ModelInfo.from_rows(["price"], {"m00": ["3"], "m01": ["2"], "m02": ["1"]})
     page = render_page(made, model_info=info)
-    for row in rows(made):
+    for row in model_rows(made):
         assert row.mean_interval
         assert f'<span class="value">{row.mean}</span> <span class="interval">{row.mean_interval}</span>' in page
     (plot,) = cost_plots(made, info.columns)
@@ -128,15 +128,15 @@ def test_intervals_of_means_are_in_the_table_and_in_the_plot():
 
 def test_a_certificate_without_pairs_has_means_without_intervals_in_the_plot():
     brief = Certificate.of(certificate(many(30), most_models=2))
-    info = ModelInfo.of(["tokens"], {name: [f"{100 + i}"] for i, name in enumerate(brief.names)})
+    info = ModelInfo.from_rows(["tokens"], {name: [f"{100 + i}"] for i, name in enumerate(brief.names)})
     (plot,) = cost_plots(brief, info.columns)
     assert (plot.value, plot.across.log, plot.has_intervals) == ("Mean score", False, False)
 
 
 def test_a_column_that_is_no_cost_is_not_drawn():
-    assert cost_plots(FEW, ModelInfo.of(["parameters"], {"m00": ["7B"], "m01": ["70B"]}).columns) == []
-    assert cost_plots(FEW, ModelInfo.of(["price"], {"m00": ["7"], "m01": [""]}).columns) == []
-    assert cost_plots(FEW, ModelInfo.of(["price"], {"m00": ["cheap"], "m01": ["2"]}).columns) == []
+    assert cost_plots(FEW, ModelInfo.from_rows(["parameters"], {"m00": ["7B"], "m01": ["70B"]}).columns) == []
+    assert cost_plots(FEW, ModelInfo.from_rows(["price"], {"m00": ["7"], "m01": [""]}).columns) == []
+    assert cost_plots(FEW, ModelInfo.from_rows(["price"], {"m00": ["cheap"], "m01": ["2"]}).columns) == []
 
 
 def test_models_without_a_price_are_counted_in_good_english():
@@ -145,5 +145,5 @@ def test_models_without_a_price_are_counted_in_good_english():
         (len(names) - 1, "1 model has no value and is not drawn."),
         (2, "models have no value and are"),
     ):
-        info = ModelInfo.of(["price"], {name: [str(3 + i)] for i, name in enumerate(names[:known])})
+        info = ModelInfo.from_rows(["price"], {name: [str(3 + i)] for i, name in enumerate(names[:known])})
         assert words in render_page(FEW, model_info=info)

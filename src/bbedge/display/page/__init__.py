@@ -18,7 +18,7 @@ from bbedge.display.geometry import rank_bar
 from bbedge.display.page import charts, drawing, facts
 from bbedge.display.page.payload import ItemScores, embedded
 from bbedge.display.page.table import ModelInfo, PageView
-from bbedge.display.ranking import observed
+from bbedge.display.ranking import observed_difference
 from bbedge.text import shown
 
 if TYPE_CHECKING:
@@ -65,12 +65,10 @@ def render_page(
     style, script = (
         "".join(folder.joinpath(name).read_text(encoding="ascii") for name in names) for names in (STYLES, SCRIPTS)
     )
-    whole, info = certificate.headline or certificate, model_info or ModelInfo()
+    whole, info = certificate.headline or certificate, (model_info or ModelInfo()).columns
     in_full = (whole, *whole.views) if len(whole.views) * len(whole.names) <= MOST_VIEW_ROWS else (certificate,)
-    views, opened = (
-        [PageView.from_certificate(each) for each in in_full],
-        [each.name for each in in_full].index(certificate.name),
-    )
+    views = [PageView.from_certificate(each) for each in in_full]
+    opened = [each.name for each in in_full].index(certificate.name)
     shown_items = items if certificate.pairs is not None else None
     text = _template().render(
         title=shown(title, 120),
@@ -78,7 +76,7 @@ def render_page(
         opened=opened,
         switch=drawing.view_names(whole) if len(views) > 1 else (),
         heat=drawing.draw_heat(whole, linked=len(views) > 1),
-        info=info.columns,
+        info=info,
         items=shown_items,
         policy=_policy(style, script),
         # Both are files of this package, and the data are escaped for their place: nothing here comes from outside.
@@ -104,7 +102,9 @@ def _template() -> Template:
     environment.filters |= {"number": "{:,}".format, "shown": shown, "moment": _moment, "unbroken": _unbroken}
     # Templates read the certificate and say it in the words of every display.
     environment.globals.update(version=__version__, scope=scope, charts=charts, drawing=drawing, facts=facts)
-    environment.globals.update({each.__name__: each for each in (alarm, answer, observed, provenance, rank, rank_bar)})
+    environment.globals.update(
+        {each.__name__: each for each in (alarm, answer, observed_difference, provenance, rank, rank_bar)}
+    )
     return environment.get_template("page.html")
 
 

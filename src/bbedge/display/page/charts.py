@@ -12,7 +12,7 @@ from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import is_over_all, over
 from bbedge.display.geometry import Frame, Scale, Tick, leading_directions, spread_out
 from bbedge.display.page.table import InfoColumn
-from bbedge.display.ranking import bounds
+from bbedge.display.ranking import difference_bounds
 
 LOOKS = Frame(width=480.0, height=250.0, left=58.0, end=466.0, top=12.0, foot=214.0)
 """Of a chart over the looks."""
@@ -208,7 +208,7 @@ def _cost_points(certificate: Certificate, column: InfoColumn, *, compares: bool
         if not isinstance(cost, float) or mean is None or not is_over_all(certificate, i):
             continue
         value = mean - leader if compares else mean
-        ends = intervals[i] if intervals else bounds(certificate, i, 0) if i and compares else None
+        ends = intervals[i] if intervals else difference_bounds(certificate, i, 0) if i and compares else None
         low, high = (value if math.isnan(end) else end for end in ends or (value, value))
         yield CostPoint(index=i, cost=cost, value=value, low=low, high=high)
 

@@ -9,23 +9,23 @@ from itertools import pairwise
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.provenance import provenance
 from bbedge.display.ranking import CONTRADICTION
-from bbedge.display.scope import alpha, is_inside_first_run, items, runs, share
+from bbedge.display.scope import error_level, is_inside_first_run, item_count, run_count, view_share
 from bbedge.records.certificate import Prospect
 from bbedge.text import counted, listed, shown
 
 
-def summary(certificate: Certificate) -> str:
+def page_summary(certificate: Certificate) -> str:
     """What was compared."""
     about = [f"View {shown(certificate.name)}"] if certificate.name else []
     time = provenance(certificate.content).time
     written = [time[:10]] if time else []
     models = counted(len(certificate.names), "model")
-    return " · ".join([*about, *written, models, items(certificate), runs(certificate)])
+    return " · ".join([*about, *written, models, item_count(certificate), run_count(certificate)])
 
 
-def budget(certificate: Certificate) -> str:
+def budget_words(certificate: Certificate) -> str:
     """The state of the error budget."""
-    board, whole = certificate.content.board, f"{alpha(certificate):g}"
+    board, whole = certificate.content.board, f"{error_level(certificate):g}"
     if not board:
         return f"alpha is {whole}: the largest probability of an error, over all pairs and looks."
     spent = f"{board.alpha_spent:.4g} of {whole} is spent on {counted(len(board.claims), 'claim')}"
@@ -103,14 +103,14 @@ def design_facts(certificate: Certificate) -> Iterator[tuple[str, str]]:
         weighed, largest = counted(design.weights.items, "item"), f"{100 * design.weights.largest:.3g} %"
         yield "Weights", f"{weighed} with a weight; the largest share of one item is {largest}"
     if certificate.views:
-        yield "Views", f"the headline with {share(certificate)} of alpha, {_shares_of_views(certificate)}"
+        yield "Views", f"the headline with {view_share(certificate)} of alpha, {_shares_of_views(certificate)}"
     if design.gaps:
         yield "Missing scores", f"{design.gaps}: each counts against whichever model it could help"
     if design.checkpoints:
         at = ", ".join(f"{100 * fraction:.3g}" for fraction in design.checkpoints.fractions)
         seed = design.checkpoints.order_seed
         yield "Checkpoints", f"at {at} % of the blocks of the first run, whose order has the seed {seed}"
-    yield "Runs", runs(certificate) if is_inside_first_run(certificate) else f"{content.replicates:,}"
+    yield "Runs", run_count(certificate) if is_inside_first_run(certificate) else f"{content.replicates:,}"
     if pilot:
         chosen = listed(pilot.candidate, limit=20)
         yield "Pilot", f"{counted(pilot.replicates, 'run')}, not part of the evidence; chose {chosen}"
@@ -122,7 +122,7 @@ def design_facts(certificate: Certificate) -> Iterator[tuple[str, str]]:
 
 def _shares_of_views(certificate: Certificate) -> str:
     """What each of the other views has of alpha, or all of them if that is the same."""
-    shares = {shown(str(view.name)): share(view) for view in certificate.views}
+    shares = {shown(str(view.name)): view_share(view) for view in certificate.views}
     if len(set(shares.values())) == 1 and len(shares) > 1:
         return f"{len(shares):,} other views with {next(iter(shares.values()))} each"
     named = [f"{name} with {its_share}" for name, its_share in shares.items()]

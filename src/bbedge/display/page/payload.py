@@ -16,7 +16,7 @@ from bbedge.certificate.document import plain
 from bbedge.certificate.packing import packed_text
 from bbedge.core.scores import Scores
 from bbedge.display.page.drawing import address
-from bbedge.display.page.table import ModelInfo, PageView
+from bbedge.display.page.table import InfoColumn, PageView
 from bbedge.text import counted, shown
 
 MOST_MODELS = 60
@@ -47,7 +47,7 @@ class ItemScores:
     """How many items there are."""
 
     @classmethod
-    def of(
+    def from_scores(
         cls,
         scores: Scores,
         models: Sequence[str],
@@ -127,7 +127,7 @@ def embedded(
     certificate: Certificate,
     views: Sequence[PageView],
     *,
-    info: ModelInfo = ModelInfo(),  # noqa: B008 - frozen
+    info: Sequence[InfoColumn] = (),
     opened: int = 0,
     items: ItemScores | None = None,
     most_plain: int = MOST_PLAIN,
@@ -161,7 +161,7 @@ def embedded(
                 "links": [column.link(name) for name in names] if column.kind == "link" else None,
                 "keys": [column.key(name) for name in names],
             }
-            for column in info.columns
+            for column in info
         ],
         "items": items and items.packed(),
         **({"document": plain(certificate.content)} if is_small else {"packed": packed_text(certificate.content)}),

@@ -10,7 +10,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from bbedge.certificate.certificate import Certificate
-from bbedge.display.ranking import ModelRow, rows
+from bbedge.display.ranking import ModelRow, model_rows
 from bbedge.text import shown
 
 Kind = Literal["text", "number", "link"]
@@ -70,10 +70,10 @@ class ModelInfo:
     """In the order shown."""
 
     @classmethod
-    def of(cls, titles: Sequence[str], rows: Mapping[str, Sequence[str]]) -> ModelInfo:
+    def from_rows(cls, titles: Sequence[str], rows: Mapping[str, Sequence[str]]) -> ModelInfo:
         """Columns from a table with a row for each model, which has a value, maybe empty, under every title.
 
-        >>> info = ModelInfo.of(["maker", "price"], {"a": ["Us", "1.5"], "b": ["", "$3k"]})
+        >>> info = ModelInfo.from_rows(["maker", "price"], {"a": ["Us", "1.5"], "b": ["", "$3k"]})
         >>> [(column.title, column.kind, dict(column.values)) for column in info.columns]
         [('maker', 'text', {'a': 'Us'}), ('price', 'number', {'a': '1.5', 'b': '$3k'})]
         """
@@ -137,7 +137,7 @@ class PageView:
     def from_certificate(cls, certificate: Certificate) -> PageView:
         """The view that a certificate is of."""
         written = certificate if certificate.pairs is not None else replace(certificate, leaderboard=None)
-        return cls(certificate=certificate, rows=rows(written))
+        return cls(certificate=certificate, rows=model_rows(written))
 
     @property
     def open_rows(self) -> int:
