@@ -41,7 +41,7 @@ class Alarm:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class CertificateAnswer:
     """What a reader wants to know first."""
 
     first: str
@@ -99,20 +99,20 @@ def _contradictions(certificate: Certificate) -> Iterator[str]:
         yield f"the bounds of {of} exclude each other, {ends}{where}"
 
 
-def answer(certificate: Certificate) -> Answer:
+def answer(certificate: Certificate) -> CertificateAnswer:
     """The answer of a certificate.
 
     Only what the displayed graph certifies is stated as certain; means are called what was seen so far.
     """
     wrong, names, n_resolved = alarm(certificate), certificate.names, certificate.ranks.n_resolved
     if wrong is not None:
-        return Answer(first=f"{wrong.word}: {wrong.what}", contenders=wrong.meaning)
+        return CertificateAnswer(first=f"{wrong.word}: {wrong.what}", contenders=wrong.meaning)
     if not has_evidence(certificate):
-        return Answer(first="Nothing is certified yet: there is no complete run.")
+        return CertificateAnswer(first="Nothing is certified yet: there is no complete run.")
     inside = first_run_progress(certificate)
     so_far = f"The first run is not complete: {inside}." if inside else ""
     if inside and not n_resolved:
-        return Answer(first="Nothing is certified yet.", contenders=so_far)
+        return CertificateAnswer(first="Nothing is certified yet.", contenders=so_far)
     if certificate.pilot_replicates is not None:
         pilot = f"A pilot of {counted(certificate.pilot_replicates, 'run')}, not part of the evidence, chose them."
         first, contenders = _candidate(certificate), f"{pilot} {so_far}"
@@ -122,7 +122,7 @@ def answer(certificate: Certificate) -> Answer:
         first, contenders = _beaten(certificate), so_far
     else:
         first, contenders = _leader(certificate), f"{_contenders(certificate)} {so_far}"
-    return Answer(first=first, contenders=contenders.strip(), risk=error_risk(certificate))
+    return CertificateAnswer(first=first, contenders=contenders.strip(), risk=error_risk(certificate))
 
 
 def in_words(number: int) -> str:

@@ -102,7 +102,7 @@ def spread_out(count: int, *, most: int = 8) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class ChartFrame:
     """Where the axes of a chart are, in pixels."""
 
     width: float

@@ -10,11 +10,11 @@ import numpy as np
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import is_over_all, over
-from bbedge.display.geometry import Frame, Scale, Tick, leading_directions, spread_out
+from bbedge.display.geometry import ChartFrame, Scale, Tick, leading_directions, spread_out
 from bbedge.display.page.table import InfoColumn
 from bbedge.display.ranking import difference_bounds
 
-LOOKS = Frame(width=480.0, height=250.0, left=58.0, end=466.0, top=12.0, foot=214.0)
+LOOKS = ChartFrame(width=480.0, height=250.0, left=58.0, end=466.0, top=12.0, foot=214.0)
 """Of a chart over the looks."""
 _INSET = 8.0
 CLIPPED = (-0.5, 2.0)
@@ -49,7 +49,7 @@ class LookChart:
     """Where each look is."""
     dots: Sequence[tuple[float, float, str]]
     """Single points and their kind: a chart of one look has no lines."""
-    frame: Frame = LOOKS
+    frame: ChartFrame = LOOKS
     """Its axes."""
 
 
@@ -110,7 +110,7 @@ MOST_POINTS = 300
 MOST_PLOTS = 2
 """So many columns are drawn, each in a plot of its own."""
 
-COST = Frame(width=760.0, height=380.0, left=62.0, end=740.0, top=22.0, foot=338.0)
+COST = ChartFrame(width=760.0, height=380.0, left=62.0, end=740.0, top=22.0, foot=338.0)
 """Of a plot of costs."""
 _LOG_FROM = 20.0  # costs that differ by such a factor are drawn on a logarithmic axis
 _LABEL = 15.0  # the least distance between two names, in pixels
@@ -155,7 +155,7 @@ class CostPlot:
     """Models without a cost."""
     left_out: int
     """Models that are not drawn because there are too many."""
-    frame: Frame = COST
+    frame: ChartFrame = COST
     """Its axes."""
 
     @property
