@@ -25,7 +25,7 @@ def test_where_one_model_beats_another(opened):
     whole = Certificate.made(board)
     weights = {"": None, "code": [1.0] * 30 + [0.0] * 30, "math": [0.0] * 30 + [1.0] * 30}
     addresses = {("m00", "item 3"): "logs/a.eval, sample 4", ("m01", "item 3"): "https://example.org/3"}
-    items = ItemScores.of(scores, whole.names, weights=weights, addresses=addresses)
+    items = ItemScores.from_scores(scores, whole.names, weights=weights, addresses=addresses)
     it = opened(render_page(whole, items=items))
     page = it.scripted()
     means = dict(zip(scores.models, values.mean(axis=0), strict=True))

@@ -80,7 +80,7 @@ def test_every_column_sorts_both_ways_and_says_so(opened):
     assert it.said == []
 
 
-INFO = ModelInfo.of(
+INFO = ModelInfo.from_rows(
     ["maker", "link", "price", "note"],
     {
         "echo": ["Us", "https://example.org/e", "$1", HOSTILE[0]],
@@ -156,7 +156,7 @@ def test_the_table_and_the_pairs_can_be_taken_away_as_csv(opened):
     names = ["=1+1", '"quoted", name', "two\nlines", "@x", "plain"]
     document = document_of(drawn([0.9, 0.7, 0.5, 0.48, 0.2], names))
     certificate_shown = Certificate.of(document)
-    info = ModelInfo.of(["note", "price"], {"plain": ["-2+3", "$3"]})
+    info = ModelInfo.from_rows(["note", "price"], {"plain": ["-2+3", "$3"]})
     it = opened(render_page(certificate_shown, model_info=info))
     page = it.scripted()
     page.get_by_role("columnheader", name="Mean").get_by_role("button").click()
@@ -277,7 +277,7 @@ def test_very_many_models_are_a_table_that_can_be_searched(opened):
 def test_five_thousand_models_are_paged_sorted_found_and_printed(opened):
     document = json.loads(to_json(certificate(many(5_000))))
     makers = {f"m{i:04}": [f"maker {i % 7}", f"https://example.org/{i}"] for i in range(5_000)}
-    info = ModelInfo.of(["maker", "link"], makers)
+    info = ModelInfo.from_rows(["maker", "link"], makers)
     it = opened(render_page(Certificate.of(document), model_info=info))
     page = it.scripted()
     assert page.locator(".ranking tbody tr").count() == MOST_ROWS

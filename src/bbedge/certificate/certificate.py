@@ -218,7 +218,7 @@ class Certificate:
     @property
     def answer(self) -> str:
         """The answer in a few sentences: who leads, which models could be best, and the risk that this is wrong."""
-        return str(import_module("bbedge.display.verdict").verdict(self))
+        return str(import_module("bbedge.display.answer").answer(self))
 
     def to_markdown(self, title: str | None = None) -> str:
         """The answer and the table of models, for a pull request or a job summary."""
@@ -333,12 +333,17 @@ class Certificate:
         """Pairs of models."""
         return self.ranks.n_pairs
 
+    def proved(self, better: int, worse: int) -> float:
+        """What the certified edges alone prove of a difference, in score units."""
+        # Longest paths among thousands of models are slow to find; that a path has one edge is certain.
+        is_long = self.step and self.pairs
+        edges = int(self.by_pair(known=True).graph.path_lengths[better, worse]) if is_long else 1
+        return edges * self.step
+
     def lead(self, better: int, worse: int) -> str:
         """By how much a model is certified above another: its margin, or what the edges of a path prove."""
-        known = self.by_pair(known=True)
-        # Longest paths among thousands of models are slow to find; that a path has one edge is certain.
-        edges = int(known.graph.path_lengths[better, worse]) if self.step and self.pairs else 1
-        return self.units.lead(float(known.margins[better, worse]), edges * self.step)
+        margin = float(self.by_pair(known=True).margins[better, worse])
+        return self.units.lead(margin, self.proved(better, worse))
 
 
 def _pairs_in_document_order(leaderboard: Leaderboard) -> PairTable:

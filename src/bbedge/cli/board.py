@@ -181,7 +181,7 @@ def show(
     [bold]Exit codes[/bold]  0 success, 2 bad input, 5 contradiction
     """
     from bbedge.certificate.of_board import board_certificate, shown_epoch
-    from bbedge.display.ledger import show_budget, show_looks
+    from bbedge.display.board import show_budget, show_looks
     from bbedge.display.terminal import MOST_ROWS, show_leaderboard
 
     page.check(json_out)
@@ -214,7 +214,7 @@ def show(
 @app.command()
 def log(place: Place) -> None:
     """List every event in order, of a board or of a gate's ledger."""
-    from bbedge.display.ledger import show_events
+    from bbedge.display.board import show_events
     from bbedge.ledger.chain import checked_events
     from bbedge.ledger.store import Store
 

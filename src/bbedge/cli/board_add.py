@@ -153,12 +153,12 @@ def add_model(
 def _tell(board: Board, added: Added, before: Leaderboard, *lines: str) -> None:
     """Print what was added and its effect; a contradiction comes before both, and sets the exit code."""
     from bbedge.certificate.certificate import Certificate
-    from bbedge.display.alarm import alarm
+    from bbedge.display.answer import answer
 
     now = board.leaderboard()
-    wrong = alarm(Certificate.made(now)) if now.is_contradicted else None
-    if wrong is not None:
-        say(wrong.answer, wrong.meaning, style="bold red")
+    if now.is_contradicted:
+        said = answer(Certificate.made(now))
+        say(said.first, said.contenders, style="bold red")
     say(*lines, *news(added, before, now))
     exit_if_contradicted(now)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bbedge.board import Added, Board
     from bbedge.core.checkpoints import Checkpoint
     from bbedge.core.leaderboard import Leaderboard
-    from bbedge.display.ledger import ClaimRow
+    from bbedge.display.board import ClaimRow
     from bbedge.ledger.chain import LedgerEvent
     from bbedge.records.events import Outcome
     from bbedge.records.gate import UseDecided
@@ -25,7 +25,7 @@ _MOST_EDGES, _MOST_SETS, _MOST_VIEWS = 5, 3, 3  # lines that are printed after a
 
 def claims(board: Board) -> list[ClaimRow]:
     """The level and the certificates of each claim."""
-    from bbedge.display.ledger import ClaimRow
+    from bbedge.display.board import ClaimRow
 
     return [
         ClaimRow(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -244,7 +244,7 @@ def compare(
     import numpy as np
 
     from bbedge.baselines import METHODS, method
-    from bbedge.display.reports import claims_document, show_claims
+    from bbedge.display.reports import show_claims
 
     chosen = [method(name.strip()) for name in methods.split(",")] if methods else list(METHODS.values())
     table = reading.table(scores)
@@ -266,7 +266,7 @@ def compare(
             "items": len(table.items),
             "replicates": replicates,
             "seed": seed,
-            "methods": claims_document(claims),
+            "methods": [asdict(each) for each in claims],
         },
     )
     show_claims(

@@ -144,8 +144,8 @@ def _draw(folder: Path, table: Scores, diagnosis: Diagnosis) -> None:
 
     from bbedge.cli.figure import save
     from bbedge.diagnostics.assumptions import DEPENDENCE_LEVEL, SELF_LEVEL
-    from bbedge.display.diagnosis_figures import dependence_figure, halves_figure, heterogeneity_figure
     from bbedge.display.figures import stability_figure
+    from bbedge.display.reports import dependence_figure, halves_figure, heterogeneity_figure
 
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -259,7 +259,7 @@ def _show(console: Console, study: EvaluationSpec, ended: Ended) -> None:
 
     from bbedge.certificate.certificate import Certificate
     from bbedge.cli.evaluate_screen import first_pass_lines, limit_text, saving_lines
-    from bbedge.display.terminal import Identity, show_leaderboard
+    from bbedge.display.terminal import show_leaderboard
     from bbedge.evaluate.failures import counted_lines
 
     top_k = study.question.k if study.question.kind == "top-k" else None
@@ -276,11 +276,7 @@ def _show(console: Console, study: EvaluationSpec, ended: Ended) -> None:
             looks_apart=False,
             top_k=top_k,
             title=shown_path(study.path.name),
-            identity=Identity(
-                settings=f"{ended.design.method}, tau {ended.design.tau:g}, alpha {ended.design.alpha:g}",
-                label=f"board {shown_path(without_credentials(study.board))}, hash",
-                hash=ended.design.hash,
-            ),
+            identity=f"board {shown_path(without_credentials(study.board))}, hash {ended.design.hash[:16]}",
         )
         console.print()
     verdict = {

@@ -162,7 +162,7 @@ def power(
     [cyan]bbedge figure power studies/power power.pdf[/cyan]
     """
     from bbedge.cli.study import read_results
-    from bbedge.display.study_figure import study_figure
+    from bbedge.display.study import study_figure
 
     _draw(out, lambda: study_figure(*read_results(study), width=paper.width), paper)
 

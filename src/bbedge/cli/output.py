@@ -300,7 +300,7 @@ def model_info(path: Path | None, models: Collection[str]) -> ModelInfo | None:
     from bbedge.readers.lists import read_model_info
 
     table = read_model_info(path, models)
-    return ModelInfo.of(table.columns, table.rows)
+    return ModelInfo.from_rows(table.columns, table.rows)
 
 
 def item_scores(
@@ -320,7 +320,7 @@ def item_scores(
         if view.leaderboard is not None
     }
     counted = replace(scores, values=scores.values[pilot:], replicates=scores.replicates[pilot:]) if pilot else scores
-    return ItemScores.of(counted, certificate.names, weights=weights, addresses=addresses)
+    return ItemScores.from_scores(counted, certificate.names, weights=weights, addresses=addresses)
 
 
 def board_items(certificate: Certificate, board: Board, number: int) -> ItemScores:

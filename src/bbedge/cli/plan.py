@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from bbedge.core.design import Design
     from bbedge.core.forecast import Forecast, Outlook
     from bbedge.core.scores import Scores
-    from bbedge.display.plan import Way
     from bbedge.gate import Policy
 
 _POWER = 0.8
@@ -74,7 +73,7 @@ class Assumptions:
 
         return Outlook.of_scores(mean=self.mean, block_size=block_size, correlation=self.correlation)
 
-    def ways(self, design: Design) -> tuple[list[Way], str]:
+    def ways(self, design: Design) -> tuple[dict[str, Forecast], str]:
         """Forecasts from the assumptions, and a sentence that states them."""
         return _ways(design, self.outlook(float(design.layout.sizes.mean())), self.outlook()), self.words
 
@@ -176,7 +175,7 @@ def plan(
         design = assumptions.design(options)
         ways, assumed = assumptions.ways(design)
     n_models, layout = len(design.models), design.layout
-    inside = _inside(ways[0].forecast)
+    inside = _inside(ways["bb-edge-x"])
     if figure is not None:
         from bbedge.display.plotting import save_figure
 
@@ -206,7 +205,7 @@ def _plan_gate(
 ) -> None:
     """Forecast when the claims of a policy are decided."""
     from bbedge.cli.gate import policy_and_metrics
-    from bbedge.display.gate_plan import PlannedClaim, plan_values, render_plan, usual_differences
+    from bbedge.display.plan import PlannedClaim, plan_values, render_plan, usual_differences
     from bbedge.gate import Gate
     from bbedge.gate.uses import level_of
 
@@ -272,7 +271,7 @@ def _numbers(option: str, text: str) -> list[float]:
     return numbers
 
 
-def _from_pilot(design: Design, panels: NDArray[np.float64]) -> tuple[list[Way], str]:
+def _from_pilot(design: Design, panels: NDArray[np.float64]) -> tuple[dict[str, Forecast], str]:
     """Forecasts from a pilot, and a sentence on what it showed."""
     from bbedge.core.design import Design
     from bbedge.core.forecast import pilot_outlooks, typical_outlook
@@ -287,19 +286,18 @@ def _from_pilot(design: Design, panels: NDArray[np.float64]) -> tuple[list[Way],
     return ways, words
 
 
-def _ways(design: Design, outlook: Outlook, alone: Outlook) -> list[Way]:
+def _ways(design: Design, outlook: Outlook, alone: Outlook) -> dict[str, Forecast]:
     """The default method, that one with other blocks, and the published one."""
     from bbedge.core.design import Design
     from bbedge.core.forecast import Forecast
-    from bbedge.display.plan import Way
 
     def remade(blocks: tuple[str, ...]) -> Design:
         return Design.make(design.models, design.items, blocks=blocks, alpha=design.alpha, tau=design.tau)
 
     extended = Forecast(design=remade(design.blocks), outlook=outlook)
-    ways = [Way(name="bb-edge-x", forecast=extended)]
+    ways = {"bb-edge-x": extended}
     if design.layout.count < len(design.items):
-        ways.append(Way(name="if items were blocks", forecast=Forecast(design=remade(design.items), outlook=alone)))
-    ways.append(Way(name="one block", forecast=extended.as_one_block()))
-    ways.append(Way(name="bb-edge", forecast=Forecast(design=design, outlook=outlook)))
+        ways["if items were blocks"] = Forecast(design=remade(design.items), outlook=alone)
+    ways["one block"] = extended.as_one_block()
+    ways["bb-edge"] = Forecast(design=design, outlook=outlook)
     return ways

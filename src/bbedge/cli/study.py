@@ -206,8 +206,7 @@ def _run_one(
 def _write(study: Study, results: StudyResults, made: Made, out: Path) -> None:
     """Write the table, the figure, the page and the record of the run; last, the list of studies."""
     from bbedge.display.plotting import save_figure
-    from bbedge.display.study import index_page, study_page
-    from bbedge.display.study_figure import study_figure
+    from bbedge.display.study import index_page, study_figure, study_page
     from bbedge.study.experiments import STUDIES
 
     # As they will be read back: the page and the figure then follow from the table alone.

@@ -8,10 +8,22 @@ from html import escape
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import over, rank
-from bbedge.display.alarm import alarm
-from bbedge.display.ranking import ModelRow, TableColumn, columns, rows
-from bbedge.display.scope import has_evidence, is_inside_first_run, items, missing, promise, runs, titled, view_lines
-from bbedge.display.verdict import verdict
+from bbedge.display.answer import alarm, answer
+from bbedge.display.geometry import rank_bar
+from bbedge.display.ranking import ModelRow, TableColumn, model_rows, table_columns
+from bbedge.display.scope import (
+    VIEW_HEADS,
+    certified_pairs,
+    has_evidence,
+    is_inside_first_run,
+    item_count,
+    missing_scores,
+    promise,
+    run_count,
+    title_with_view,
+    view_rows,
+)
+from bbedge.display.tables import escaped, markdown_line
 from bbedge.errors import DomainError
 from bbedge.text import counted, quoted, shown
 
@@ -19,62 +31,53 @@ NOTEBOOK_ROWS = 50
 """The number of models that are shown."""
 
 _CELL = "padding:2px 10px;text-align:{};border:0"
-_LEFT, _RIGHT = _CELL.format("left"), _CELL.format("right")
 _BAR = "position:relative;width:160px;height:10px;background:rgba(128,128,128,.25)"
 _SPAN = "position:absolute;left:{:.4g}%;width:{:.4g}%;height:10px;background:#2b83ba"
 
 
 def leaderboard_html(certificate: Certificate) -> str:
     """The certificate as HTML with its style inside, so that it looks the same wherever a notebook is shown."""
-    design, ranks, size = certificate.content.design, certificate.ranks, len(certificate.names)
+    design, size, said = certificate.content.design, len(certificate.names), answer(certificate)
     if not has_evidence(certificate):
         about = f"{counted(size, 'model')}, {design.method}"
-        return f"<div><p><b>{escape(str(verdict(certificate)))}</b> {escape(about)}</p></div>"
-    made = rows(certificate, NOTEBOOK_ROWS)
-    shown_columns = columns(made)
-    head = "".join(f'<th style="{_style(column)}">{column.head}</th>' for column in shown_columns)
-    cells = zip(*(column.cells for column in shown_columns), strict=True)
-    body = "".join(_notebook_row(row, shown_columns, texts, size) for row, texts in zip(made, cells, strict=True))
+        return f"<div><p><b>{escape(str(said))}</b> {escape(about)}</p></div>"
+    made = model_rows(certificate, NOTEBOOK_ROWS)
+    table = table_columns(made)
+    head = "".join(f'<th style="{_style(column)}">{column.head}</th>' for column in table)
+    body = "".join(_notebook_row(row, table, size) for row in made)
     more = f"<p>{counted(size - NOTEBOOK_ROWS, 'more model')}</p>" if size > NOTEBOOK_ROWS else ""
-    answer = verdict(certificate)
-    first = titled(certificate, answer.answer) if alarm(certificate) is None else answer.answer
+    first = title_with_view(certificate, said.first) if alarm(certificate) is None else said.first
+    when = f"({run_count(certificate)})" if is_inside_first_run(certificate) else f"after {run_count(certificate)}"
+    gaps = missing_scores(certificate)
     return (
-        f"<div><p><b>{escape(first)}</b> {escape(answer.rest)}</p>"
+        f"<div><p><b>{escape(first)}</b> {escape(said.rest)}</p>"
         f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
-        f"{more}<p>{ranks.n_resolved:,} of {counted(ranks.n_pairs, 'pair')} certified {_when(certificate)}, "
-        f"{escape(design.method)}, alpha {design.alpha:g}</p>"
-        f"{_view_list(certificate)}{_missing_words(certificate)}</div>"
+        f"{more}<p>{certified_pairs(certificate)} certified {when}, {escape(design.method)}, alpha {design.alpha:g}</p>"
+        f"{_view_list(certificate)}{f'<p>{escape(gaps)}</p>' if gaps else ''}</div>"
     )
 
 
-def _when(certificate: Certificate) -> str:
-    if is_inside_first_run(certificate):
-        return f"({runs(certificate)})"
-    return f"after {runs(certificate)}"
-
-
-def _notebook_row(row: ModelRow, shown_columns: Sequence[TableColumn], texts: Sequence[str], size: int) -> str:
+def _notebook_row(row: ModelRow, table: Sequence[TableColumn], size: int) -> str:
     line = ";border-top:2px solid #888" if row.cut_above else ""
-    span = _SPAN.format(100 * (row.best - 1) / size, 100 * (row.worst - row.best + 1) / size)
     cells = []
-    for column, text in zip(shown_columns, texts, strict=True):
-        content = f"<bdi>{escape(text)}</bdi>"
+    for column in table:
+        content = f"<bdi>{escape(column.cells[row.index])}</bdi>"
         if column.head == "rank":
-            content = f'<b>{text}</b><div style="{_BAR}"><div style="{span}"></div></div>'
+            span = _SPAN.format(*rank_bar(row.ranks, size))
+            content = f'<b>{row.rank}</b><div style="{_BAR}"><div style="{span}"></div></div>'
         cells.append(f'<td style="{_style(column)}{line}">{content}</td>')
     return f"<tr>{''.join(cells)}</tr>"
 
 
 def _style(column: TableColumn) -> str:
-    return _LEFT if column.is_text else _RIGHT
+    return _CELL.format("left" if column.is_text else "right")
 
 
 def _view_list(certificate: Certificate) -> str:
     """The other views, a line each."""
     lines = [
-        f"<li><bdi>{escape(line.name)}</bdi>: {escape(line.certified)} certified, "
-        f"leader so far <bdi>{escape(line.leader)}</bdi></li>"
-        for line in view_lines(certificate)
+        f"<li><bdi>{escape(name)}</bdi>: {escape(certified)} certified, leader so far <bdi>{escape(leader)}</bdi></li>"
+        for name, _, _, certified, leader in view_rows(certificate)
     ]
     if not lines:
         return ""
@@ -82,77 +85,39 @@ def _view_list(certificate: Certificate) -> str:
     return f"<p>Other views, under the same alpha:</p><ul>{''.join(lines[:NOTEBOOK_ROWS])}{more}</ul>"
 
 
-def _missing_words(certificate: Certificate) -> str:
-    words = missing(certificate)
-    return f"<p>{escape(words)}</p>" if words else ""
-
-
 MARKDOWN_ROWS = 60
 """The number of models in the table: services refuse comments beyond some tens of thousands of characters."""
-
-_SPECIAL = frozenset("\\`*_[]|#!~$")
 
 
 def to_markdown(certificate: Certificate, *, title: str | None = None) -> str:
     """The answer, the table of models, the other views and what is guaranteed. Names are never markup."""
-    answer = verdict(certificate)
-    heading = shown(title, 120) if title else titled(certificate, "Leaderboard")
-    about = [
-        counted(len(certificate.names), "model"),
-        items(certificate),
-        runs(certificate),
-    ]
-    title_part, answer_parts = f"## {escaped(heading)}", [f"**{escaped(answer.answer)}**", escaped(answer.rest)]
+    said, size = answer(certificate), len(certificate.names)
+    heading = f"## {escaped(shown(title, 120) if title else title_with_view(certificate, 'Leaderboard'))}"
+    sentences = [f"**{escaped(said.first)}**", escaped(said.rest)]
     # Nothing comes before an alarm.
-    parts = [title_part, *answer_parts] if alarm(certificate) is None else [*answer_parts, title_part]
+    parts = [heading, *sentences] if alarm(certificate) is None else [*sentences, heading]
     if has_evidence(certificate):
-        parts.append(_markdown_table(certificate))
-    parts += _markdown_views(certificate)
+        table = table_columns(model_rows(certificate, MARKDOWN_ROWS))
+        cells = list(zip(*(column.cells for column in table), strict=True))
+        rule = [":--" if column.is_text else "--:" for column in table]
+        parts += _markdown_table([column.head for column in table], rule, cells, size, "model")
+    if certificate.views:
+        cells = view_rows(certificate)[:MARKDOWN_ROWS]
+        parts += _markdown_table(VIEW_HEADS, (":--", "--:", "--:", "--:", ":--"), cells, len(certificate.views), "view")
     parts += [
-        escaped(text) for text in (missing(certificate), *(note.text for note in certificate.content.notes)) if text
+        escaped(text) for text in (missing_scores(certificate), *(note.text for note in certificate.content.notes))
     ]
-    return "\n\n".join([*filter(None, parts), escaped(f"{' · '.join(about)}. {promise(certificate)}")]) + "\n"
+    about = " · ".join([counted(size, "model"), item_count(certificate), run_count(certificate)])
+    return "\n\n".join([*filter(None, parts), escaped(f"{about}. {promise(certificate)}")]) + "\n"
 
 
-def escaped(text: str) -> str:
-    r"""The text as Markdown shows it letter by letter.
-
-    >>> print(escaped("a_b | <c>"))
-    a\_b \| &lt;c&gt;
-    """
-    safe = shown(text, None).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    letters = "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in safe)
-    # A backslash does not keep GitHub from reading a mention, the number of an issue or an address; a comment does.
-    return re.sub(r"(@|\\#|:(?=//)|(?<=www)\.)", r"\1<!-- -->", letters)
-
-
-def _markdown_table(certificate: Certificate) -> str:
-    made = rows(certificate, MARKDOWN_ROWS)
-    shown_columns = columns(made)
-    heads = [column.head for column in shown_columns]
-    rule = [":--" if column.is_text else "--:" for column in shown_columns]
-    lines = [_line(list(map(escaped, cells))) for cells in zip(*(c.cells for c in shown_columns), strict=True)]
-    more = len(certificate.names) - len(made)
-    return "\n".join([_line(heads), _line(rule), *lines]) + (f"\n\n{counted(more, 'more model')}." if more else "")
-
-
-def _line(cells: list[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _markdown_views(certificate: Certificate) -> list[str]:
-    lines = [
-        _line([escaped(line.name), line.share, f"{line.items:,}", line.certified, escaped(line.leader)])
-        for line in view_lines(certificate)[:MARKDOWN_ROWS]
-    ]
-    if not lines:
-        return []
-    more = len(certificate.views) - len(lines)
-    head = [
-        _line(["view", "share of alpha", "items", "certified", "leader so far"]),
-        "| :-- | --: | --: | --: | :-- |",
-    ]
-    return ["\n".join([*head, *lines]), *([f"{counted(more, 'more view')}."] if more else [])]
+def _markdown_table(
+    heads: Sequence[str], rule: Sequence[str], cells: Sequence[Sequence[str]], count: int, thing: str
+) -> list[str]:
+    """A table of the first rows, and how many more there are."""
+    lines = [markdown_line(each) for each in (heads, rule, *(map(escaped, row) for row in cells))]
+    more = [f"{counted(count - MARKDOWN_ROWS, f'more {thing}')}."] if count > MARKDOWN_ROWS else []
+    return ["\n".join(lines), *more]
 
 
 _ESCAPES = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import has_partial, rank
-from bbedge.display.layout import can_draw, layered
-from bbedge.display.plotting import COLOURS, DASHES
-from bbedge.display.scope import measure, titled
+from bbedge.display.geometry import Point, can_draw, layered, leading_directions, rank_bar, ranks_in_views
+from bbedge.display.plotting import COLOURS, DASHES, INK, name_rows, new_figure
+from bbedge.display.scope import evidence_measure, title_with_view
 from bbedge.errors import DomainError
 from bbedge.text import display_names
 
@@ -27,38 +27,35 @@ MOST_ROWS = 120
 _ROW = 0.2  # inches
 _TALLEST = 12.0
 _BAR = 0.6  # inches that a bar of colours or a legend takes below a figure
-_INK, _PALE = "#333333", "#9aa5b1"
+_PALE = "#9aa5b1"
 
 
 def rank_figure(certificate: Certificate) -> Figure:
     """The rank interval of every model, and where its mean alone would have put it."""
-    from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
     ranks, size = certificate.ranks, len(certificate.names)
-    figure = Figure(figsize=(5.5, _height(size)))
-    axes = figure.subplots()
+    figure, axes = new_figure(5.5, _height(size))
     rows = np.arange(size)
-    best, worst = np.array(ranks.rank_intervals).T
+    before, length = np.array([rank_bar(ends, size, whole=size) for ends in ranks.rank_intervals]).T
+    first, last = before + 1, before + length
     thick = float(np.clip(150 / size, 1.0, 7.0))
     if size <= MOST_ROWS:
-        axes.hlines(rows, best - 0.35, worst + 0.35, color=COLOURS[0], linewidth=thick)
+        axes.hlines(rows, first - 0.35, last + 0.35, color=COLOURS[0], linewidth=thick)
     else:
-        axes.fill_betweenx(rows, best - 0.5, worst + 0.5, step="mid", color=COLOURS[0], linewidth=0.0)
-    means = np.array([-np.inf if mean is None else mean for mean in certificate.means])
-    by_mean = np.empty(size)
-    by_mean[np.argsort(-means, kind="stable")] = np.arange(1, size + 1)
+        axes.fill_betweenx(rows, first - 0.5, last + 0.5, step="mid", color=COLOURS[0], linewidth=0.0)
     marks = []
     if certificate.replicates and size <= MOST_ROWS and not has_partial(certificate):
         marks.append("dot: rank of the mean")
+        means = np.array([-np.inf if mean is None else mean for mean in certificate.means])
+        by_mean = 1 + np.argsort(np.argsort(-means, kind="stable"))
         axes.plot(
-            by_mean, rows, "o", color="white", markeredgecolor=_INK, markersize=min(4.0, thick + 1), markeredgewidth=0.8
+            by_mean, rows, "o", color="white", markeredgecolor=INK, markersize=min(4.0, thick + 1), markeredgewidth=0.8
         )
-    cuts_drawn = ranks.cuts if len(ranks.cuts) <= 40 else ()
-    if cuts_drawn:
+    if 1 <= len(ranks.cuts) <= 40:
         marks.append("dashed: certified cut")
-    for cut in cuts_drawn:
-        axes.axhline(cut - 0.5, color=_INK, linewidth=0.7, linestyle=DASHES[1])
+        for cut in ranks.cuts:
+            axes.axhline(cut - 0.5, color=INK, linewidth=0.7, linestyle=DASHES[1])
     axes.set(xlim=(0.4, size + 0.6), ylim=(size - 0.4, -0.6), xlabel="rank")
     _name_rows(axes, certificate.names)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -72,12 +69,9 @@ def graph_figure(certificate: Certificate) -> Figure:
     graph = certificate.graph
     if not can_draw(graph):
         return _matrix_figure(certificate)
-    from matplotlib.figure import Figure
-
     layout = layered(graph)
     labels = display_names(certificate.names, width=20)
-    widest = max(map(len, labels), default=8)
-    across = 0.32 + 0.085 * max(widest, 8)
+    across = 0.32 + 0.085 * max(8, *map(len, labels))
     columns = max(1.0, layout.width + 1, min(len(layout.alone), 5))
     bottom = layout.layers + (0.4 if layout.alone and layout.layers else 0.0)
     places = dict(layout.places)
@@ -85,8 +79,7 @@ def graph_figure(certificate: Certificate) -> Figure:
         row, column = divmod(number, max(1, int(columns)))
         places[model] = (float(column), bottom + row)
     height = 1 + max((layer for _, layer in places.values()), default=0.0)
-    figure = Figure(figsize=(max(3.0, across * columns), max(1.2, 0.75 * height)))
-    axes = figure.subplots()
+    figure, axes = new_figure(max(3.0, across * columns), max(1.2, 0.75 * height))
     for points in layout.routes.values():
         axes.plot(*_smooth(points), color=_PALE, linewidth=1.0, zorder=1)
     for model, (x, y) in places.items():
@@ -116,27 +109,21 @@ def graph_figure(certificate: Certificate) -> Figure:
     return figure
 
 
-def _smooth(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
-    """A line that leaves and enters every layer straight down."""
+def _smooth(points: Sequence[Point]) -> NDArray[np.float64]:
+    """A line that leaves and enters every layer straight down: across, and down."""
     turn = np.linspace(0.0, 1.0, 16)
     ease = turn * turn * (3 - 2 * turn)
-    xs: list[float] = []
-    ys: list[float] = []
-    for (x, y), (to_x, to_y) in pairwise(points):
-        xs += (x + (to_x - x) * ease).tolist()
-        ys += (y + (to_y - y) * turn).tolist()
-    return xs, ys
+    steps = [(x + (to_x - x) * ease, y + (to_y - y) * turn) for (x, y), (to_x, to_y) in pairwise(points)]
+    return np.concatenate(steps, axis=1)
 
 
 def _matrix_figure(certificate: Certificate) -> Figure:
     from matplotlib.colors import ListedColormap
-    from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
     above, size = certificate.graph.above, len(certificate.names)
     side = float(np.clip(0.16 * size, 3.0, 8.0))
-    figure = Figure(figsize=(side + _beside(certificate.names), side + _BAR), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = new_figure(side + _beside(certificate.names), side + _BAR, layout="constrained")
     values = above.astype(np.int8) - above.T.astype(np.int8)
     colours = ListedColormap([COLOURS[1], "#f2f4f6", COLOURS[0]])
     axes.imshow(values, cmap=colours, vmin=-1, vmax=1, interpolation="nearest", aspect="equal")
@@ -162,7 +149,6 @@ def _matrix_figure(certificate: Certificate) -> Figure:
 
 def evidence_figure(certificate: Certificate) -> Figure:
     """The evidence of the leading direction of every pair, look by look, against the threshold."""
-    from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
     if certificate.history is None:
@@ -172,23 +158,20 @@ def evidence_figure(certificate: Certificate) -> Figure:
             "draw graph or ranks instead"
         )
     replicates, limits, log_e = certificate.history
-    figure = Figure(figsize=(5.5, 3.6))
-    axes = figure.subplots()
-    final = np.nan_to_num(log_e[-1], nan=-np.inf)
+    figure, axes = new_figure(5.5, 3.6)
     kinds = {True: ("certified", COLOURS[0], DASHES[0]), False: ("open", COLOURS[1], DASHES[1])}
     drawn = {}
-    for a, b in np.argwhere(np.triu(np.isfinite(np.maximum(final, final.T)), k=1)).tolist():
-        first, second = (a, b) if final[a, b] >= final[b, a] else (b, a)
-        kind, colour, dash = kinds[bool(certificate.graph.above[first, second])]
-        marker = "o" if len(replicates) == 1 else ""
+    marker = "o" if len(replicates) == 1 else ""
+    for a, b in leading_directions(log_e[-1]):
+        kind, colour, dash = kinds[bool(certificate.graph.above[a, b])]
         drawn[kind] = axes.plot(
-            replicates, log_e[:, first, second], color=colour, linestyle=dash, marker=marker, linewidth=1.0, alpha=0.75
+            replicates, log_e[:, a, b], color=colour, linestyle=dash, marker=marker, linewidth=1.0, alpha=0.75
         )[0]
     (drawn["threshold"],) = axes.plot(replicates, limits, color="black", linewidth=1.6, marker="_")
     # Far beyond the threshold more evidence says nothing new, and would press everything else to the floor.
-    axes.set_ylim(-0.6 * float(limits.max()), 3.0 * float(limits.max()))
+    top = float(limits.max())
+    axes.set(ylim=(-0.6 * top, 3.0 * top), xlabel="replicates", ylabel=evidence_measure(certificate))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set(xlabel="replicates", ylabel=measure(certificate))
     names = [name for name in ("threshold", "certified", "open") if name in drawn]
     axes.legend([drawn[name] for name in names], names, loc="upper left", fontsize=7.5, frameon=True, edgecolor="none")
     _title(axes, certificate, "Evidence for the leading model of every pair")
@@ -197,7 +180,6 @@ def evidence_figure(certificate: Certificate) -> Figure:
 
 def stability_figure(means: NDArray[np.float64], models: Sequence[str], replicates: Sequence[str]) -> Figure:
     """The rank of every model in every single replicate: ``means`` is replicates x models."""
-    from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
     n_replicates, size = means.shape
@@ -207,13 +189,12 @@ def stability_figure(means: NDArray[np.float64], models: Sequence[str], replicat
     moved = ranks - np.arange(1, size + 1)[:, None]
     most = max(3, int(np.abs(moved).max()))
     width = float(np.clip(0.9 + 0.34 * n_replicates, 2.4, 9.6)) + _beside(models)
-    figure = Figure(figsize=(width, _height(size, row=0.26) + _BAR), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = new_figure(width, _height(size, row=0.26) + _BAR, layout="constrained")
     image = axes.imshow(moved, cmap="RdBu_r", vmin=-most, vmax=most, aspect="auto", interpolation="nearest")
     if size <= 40 and n_replicates <= 30:
         for (row, column), value in np.ndenumerate(ranks):
             dark = abs(int(moved[row, column])) > 0.6 * most
-            axes.text(column, row, str(value), ha="center", va="center", fontsize=7, color="white" if dark else _INK)
+            axes.text(column, row, str(value), ha="center", va="center", fontsize=7, color="white" if dark else INK)
     axes.grid(visible=False)
     _name_rows(axes, [models[i] for i in order.tolist()])
     step = max(1, n_replicates // 15)
@@ -229,7 +210,7 @@ def stability_figure(means: NDArray[np.float64], models: Sequence[str], replicat
 
 def _title(axes: Axes, certificate: Certificate, text: str, loc: Literal["left", "center"] = "left") -> None:
     """The title of the figure, with the name of the view; names are not formulas."""
-    axes.set_title(titled(certificate, text), loc=loc, parse_math=not certificate.name)
+    axes.set_title(title_with_view(certificate, text), loc=loc, parse_math=not certificate.name)
 
 
 def _height(rows: int, *, row: float = _ROW) -> float:
@@ -251,10 +232,8 @@ def _letters(rows: int) -> float:
 def _name_rows(axes: Axes, names: Sequence[str]) -> None:
     if len(names) > MOST_ROWS:
         axes.set_ylabel("models, in the order of the leaderboard")
-        return
-    size = _letters(len(names))
-    axes.set_yticks(range(len(names)), display_names(names, width=32), fontsize=size, parse_math=False)
-    axes.tick_params(axis="y", length=0)
+    else:
+        name_rows(axes, names, size=_letters(len(names)))
 
 
 MOST_SIDE = 80
@@ -267,34 +246,27 @@ def views_figure(certificate: Certificate) -> Figure:
 
     The longer side is the rows.
     """
-    from matplotlib.figure import Figure
-
     whole = certificate.headline or certificate
-    views = (whole, *whole.views)
-    size = len(whole.names)
+    size, n_views = len(whole.names), 1 + len(whole.views)
     if not whole.views:
         raise DomainError("this certificate has no views besides the headline; draw ranks instead")
-    if max(size, len(views)) > MOST_SIDE:
+    if max(size, n_views) > MOST_SIDE:
         raise DomainError(
-            f"a figure of {size:,} models in {len(views):,} views would be too small to read; at most {MOST_SIDE} of "
+            f"a figure of {size:,} models in {n_views:,} views would be too small to read; at most {MOST_SIDE} of "
             "each are possible. The JSON and the page have all ranks"
         )
-    by_view = [dict(zip(view.names, view.ranks.rank_intervals, strict=True)) for view in views]
-    intervals = [[found[name] for found in by_view] for name in whole.names]
+    intervals = ranks_in_views(whole)
     heads = ["headline", *display_names((str(view.name) for view in whole.views), width=32)]
     names = display_names(whole.names, width=32)
-    if len(views) > size:
-        intervals = [list(row) for row in zip(*intervals, strict=True)]
-        heads, names = names, heads
+    if n_views > size:
+        intervals, heads, names = list(zip(*intervals, strict=True)), names, heads
     shades = np.array([[np.nan if ends == (1, size) else -sum(ends) / 2 for ends in row] for row in intervals])
-    longest = max(map(len, heads))
-    figure = Figure(figsize=(2.2 + 0.45 * len(heads), 0.6 + 0.06 * longest + 0.24 * len(names)))
-    axes = figure.subplots()
+    figure, axes = new_figure(2.2 + 0.45 * len(heads), 0.6 + 0.06 * max(map(len, heads)) + 0.24 * len(names))
     axes.imshow(shades, cmap="Blues", vmin=-1.2 * size, vmax=0.4 * size, aspect="auto", interpolation="nearest")
-    for (row, column), _ in np.ndenumerate(shades):
-        ends = intervals[row][column]
-        weight = "bold" if ends[0] == ends[1] else "normal"
-        axes.text(column, row, rank(ends), ha="center", va="center", fontsize=7, color=_DARK, fontweight=weight)
+    for row, cells in enumerate(intervals):
+        for column, ends in enumerate(cells):
+            weight = "bold" if ends[0] == ends[1] else "normal"
+            axes.text(column, row, rank(ends), ha="center", va="center", fontsize=7, color=_DARK, fontweight=weight)
     axes.grid(visible=False)
     axes.set_yticks(range(len(names)), names, fontsize=7.5, parse_math=False)
     axes.set_xticks(range(len(heads)), heads, fontsize=7.5, rotation=90, parse_math=False)

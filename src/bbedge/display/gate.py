@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import get_args
 from xml.etree import ElementTree
 
-from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from bbedge.display.compact import escaped
+from bbedge.display.tables import escaped, markdown_line, numbers, text_table
 from bbedge.records.gate import ClaimResult, GateHistory, GateReport, RecordedUse, Release, Verdict
 from bbedge.records.policy import Policy
 from bbedge.records.values import HEADLINE
@@ -37,6 +36,8 @@ _CHECK = (
     "Check which system each run belongs to, and whether a system, its prompt or its judge changed between runs; then "
     "run both systems again."
 )
+_COLUMNS = ("verdict", "tier", "candidate", "claim", "difference", "interval", "since run")
+_MARKS = {"PASS": "✅ PASS", "FAIL": "❌ FAIL", "OPEN": "⏳ OPEN", "CONTRADICTION": "⚠️ CONTRADICTION"}
 _AMOUNTS = {"not_worse_by": "margin", "better_by": "margin", "at_least": "floor"}
 _MOST = 3  # claims that a sentence lists
 
@@ -64,7 +65,9 @@ def sentence(report: GateReport) -> str:
         )
     if not blocks:
         return f"{head}: no claim blocks; {risk}; {runs}."
-    return f"{head}: {_listed(_for(report, each) for each in _grouped(blocks))}; {risk}; {runs}."
+    kinds = dict.fromkeys(map(_kind, blocks))
+    same = ([each for each in blocks if _kind(each) == kind] for kind in kinds)
+    return f"{head}: {_listed(_for(report, each) for each in same)}; {risk}; {runs}."
 
 
 def since(result: ClaimResult) -> str:
@@ -79,35 +82,27 @@ def percent(part: float) -> str:
     return f"{100 * part:.2g} %"
 
 
-def _grouped(results: list[ClaimResult]) -> list[ClaimResult]:
-    """One result for each kind of claim and candidate."""
-    return list({_kind(each): each for each in results}.values())
-
-
 def _kind(result: ClaimResult) -> tuple[object, ...]:
     return result.candidate, result.claim.kind, result.claim.amount
 
 
-def _for(report: GateReport, result: ClaimResult) -> str:
-    """A claim that holds, with the number of views in which it does."""
-    same = [each for each in report.results if each.claim.tier == "block" and _kind(each) == _kind(result)]
+def _for(report: GateReport, same: list[ClaimResult]) -> str:
+    """Claims of one kind that hold, with the number of views in which they do."""
     views = [each.claim.view for each in same if each.claim.view != HEADLINE]
     where = ""
     if views:
         where = f" in {shown(views[0])}" if len(views) == 1 else f" in each of {len(views)} views"
         where = f" overall and{where}" if len(same) > len(views) else where
-    return _claim_words(report, result) + where
-
-
-def _claim_words(report: GateReport, result: ClaimResult) -> str:
-    name, base, amount = shown(result.candidate), shown(report.policy.baseline or ""), result.claim.amount
-    if result.claim.kind == "not_worse_by":
-        return f"{name} is not worse than {base}" + (f" by more than {amount:g}" if amount else "")
-    if result.claim.kind == "better_by":
-        return f"{name} is better than {base}" + (f" by more than {amount:g}" if amount else "")
-    if result.claim.kind == "at_least":
-        return f"{name} scores at least {amount:g}"
-    return f"{name} is at least {100 * amount:g} % cheaper than {base}"
+    claim = same[0].claim
+    name, base, amount = shown(same[0].candidate), shown(report.policy.baseline or ""), claim.amount
+    by = f" by more than {amount:g}" if amount else ""
+    words = {
+        "not_worse_by": f"{name} is not worse than {base}{by}",
+        "better_by": f"{name} is better than {base}{by}",
+        "at_least": f"{name} scores at least {amount:g}",
+        "cheaper_by": f"{name} is at least {100 * amount:g} % cheaper than {base}",
+    }
+    return words[claim.kind] + where
 
 
 def _against(report: GateReport, result: ClaimResult) -> str:
@@ -169,26 +164,22 @@ def contradiction(result: ClaimResult) -> str:
     return f"difference above {result.lower:+.4f} and below {result.upper:+.4f}; run by run: {runs}"
 
 
+def _row(result: ClaimResult) -> tuple[str, ...]:
+    """What tables say of a claim after its verdict."""
+    claim = result.claim
+    about = claim.tier, shown(result.candidate), shown(str(claim), None)
+    return *about, _difference(result), interval(result), since(result)
+
+
 def render(report: GateReport) -> RenderableType:
     """What a terminal shows: the sentence, then a row for each claim."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for name, justify in (("verdict", "left"), ("tier", "left"), ("candidate", "left"), ("claim", "left")):
-        table.add_column(name, justify=justify)  # type: ignore[arg-type]
-    for name in ("difference", "interval", "since run"):
-        table.add_column(name, justify="right")
-    for each in report.results:
-        table.add_row(
-            Text(each.verdict, style=_STYLES[each.verdict]),
-            each.claim.tier,
-            Text(shown(each.candidate)),
-            Text(shown(str(each.claim), None)),
-            _difference(each),
-            interval(each),
-            since(each),
-        )
+    table = text_table(
+        [*_COLUMNS[:4], *numbers(*_COLUMNS[4:])],
+        ((Text(each.verdict, style=_STYLES[each.verdict]), *_row(each)) for each in report.results),
+    )
     lines: list[RenderableType] = [Text(sentence(report), style="bold")]
     if report.contradictions:
-        lines += [Text(f"{_MEANING} {_CHECK}", style="red")]
+        lines.append(Text(f"{_MEANING} {_CHECK}", style="red"))
     lines += [Text(""), table]
     for each in report.results:
         if words := advice(report, each):
@@ -201,12 +192,7 @@ def render(report: GateReport) -> RenderableType:
 
 def markdown(report: GateReport, title: str = "Evaluation gate") -> str:
     """A summary for a pull request or a step of a pipeline."""
-    mark = {"PASS": "✅ PASS", "FAIL": "❌ FAIL", "OPEN": "⏳ OPEN", "CONTRADICTION": "⚠️ CONTRADICTION"}
-    rows = [
-        f"| {mark[each.verdict]} | {each.claim.tier} | {escaped(shown(each.candidate))} | {escaped(str(each.claim))} | "
-        f"{_difference(each)} | {interval(each)} | {since(each)} |"
-        for each in report.results
-    ]
+    rows = [markdown_line((_MARKS[each.verdict], *map(escaped, _row(each)))) for each in report.results]
     notes = [f"- {escaped(_subject(each))}: {words}" for each in report.results if (words := advice(report, each))]
     notes += [f"- {escaped(_subject(each))}: {contradiction(each)}" for each in report.contradictions]
     notes += [f"- {escaped(note)}" for note in report.notes]
@@ -216,7 +202,7 @@ def markdown(report: GateReport, title: str = "Evaluation gate") -> str:
         f"**{escaped(sentence(report))}**",
         "",
         *([f"{_MEANING} {_CHECK}", ""] if report.contradictions else []),
-        "| verdict | tier | candidate | claim | difference | interval | since run |",
+        markdown_line(_COLUMNS),
         "|---|---|---|---|---:|---|---:|",
         *rows,
         "",
@@ -234,34 +220,29 @@ def junit(report: GateReport, name: str = "bbedge gate") -> str:
     """
     when_open = report.policy.when_open
     suite = ElementTree.Element("testsuite", name=name, tests=str(len(report.results)))
-    counts = {"failures": 0, "skipped": 0, "errors": 0}
+    counts = Counter[str]()
     for each in report.results:
         case = ElementTree.SubElement(
-            suite, "testcase", classname=_xml(f"{name}.{each.candidate}"), name=_xml(str(each.claim))
+            suite, "testcase", classname=harmless(f"{name}.{each.candidate}"), name=harmless(str(each.claim))
         )
-        words = _xml(f"{each.verdict}: difference {_difference(each)}, interval {interval(each)}")
-        blocks = each.claim.tier == "block"
-        if each.verdict == "CONTRADICTION":
-            words = _xml(f"CONTRADICTION: {contradiction(each)}. {_MEANING} {_CHECK}")
-        if (each.verdict == "FAIL" and blocks) or (each.verdict == "OPEN" and blocks and when_open == "fail"):
-            kind, key = "failure", "failures"
-        elif each.verdict == "CONTRADICTION" or (each.verdict == "OPEN" and blocks and when_open == "error"):
-            kind, key = "error", "errors"
-        elif each.verdict == "PASS":
+        words = harmless(f"{each.verdict}: difference {_difference(each)}, interval {interval(each)}")
+        blocks, verdict = each.claim.tier == "block", each.verdict
+        kind = "skipped"
+        if verdict == "CONTRADICTION":
+            words, kind = harmless(f"CONTRADICTION: {contradiction(each)}. {_MEANING} {_CHECK}"), "error"
+        elif blocks and (verdict == "FAIL" or (verdict == "OPEN" and when_open == "fail")):
+            kind = "failure"
+        elif blocks and verdict == "OPEN" and when_open == "error":
+            kind = "error"
+        elif verdict == "PASS":
             ElementTree.SubElement(case, "system-out").text = words
             continue
-        else:
-            kind, key = "skipped", "skipped"
         ElementTree.SubElement(case, kind, message=words)
-        counts[key] += 1
-    for key, count in counts.items():
-        suite.set(key, str(count))
+        counts[kind] += 1
+    for key, kind in (("failures", "failure"), ("skipped", "skipped"), ("errors", "error")):
+        suite.set(key, str(counts[kind]))
     ElementTree.indent(suite)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
-
-
-def _xml(text: str) -> str:
-    return harmless(text)
 
 
 _YEAR = 100  # merges, as an example
@@ -296,9 +277,7 @@ def place(recorded: RecordedUse) -> str:
 
 def render_history(ledger: GateHistory) -> RenderableType:
     """What a terminal shows of a ledger: a row for each use."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for name in ("use", "date", "label", "release", "verdicts", "runs", "level"):
-        table.add_column(name, justify="right" if name in ("use", "runs", "level") else "left")
+    table = text_table([*numbers("use"), "date", "label", "release", "verdicts", *numbers("runs", "level")])
     for use in ledger.uses:
         report = use.report
         release = "running" if report is None else report.release

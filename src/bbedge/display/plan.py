@@ -1,16 +1,19 @@
-"""What a benchmark can resolve, and at what cost, as a table, a document and a figure."""
+"""What a benchmark can resolve, and at what cost; when the claims of a gate are decided: tables, JSON, a figure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
+from rich.console import Console, Group, RenderableType
+from rich.table import Column
 from rich.text import Text
 
-from bbedge.display.plotting import COLOURS, DASHES, house_style
+from bbedge.display.plotting import COLOURS, DASHES, house_style, new_figure
+from bbedge.display.tables import numbers, text_table
+from bbedge.gate.verdicts import ClaimForecast
+from bbedge.text import counted, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,14 +21,8 @@ if TYPE_CHECKING:
     from bbedge.core.forecast import Forecast
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
-    """One way of analysing the same runs."""
-
-    name: str
-    """What it is called."""
-    forecast: Forecast
-    """What it can resolve."""
+Ways = Mapping[str, "Forecast"]
+"""What each way of analysing the same runs can resolve, by its name; costs are those of the first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +34,23 @@ class Prices:
     per_million: float | None
     """Money for a million tokens."""
 
+    def heads(self, suffix: str = "") -> list[str]:
+        """What columns of costs are called, as far as prices are known."""
+        if self.tokens_per_query is None:
+            return []
+        return [f"tokens{suffix}"] if self.per_million is None else [f"tokens{suffix}", f"cost{suffix}"]
+
+    def cells(self, queries: int | None) -> list[str]:
+        """What so many queries cost; empty texts where their number is not known."""
+        if self.tokens_per_query is None or queries is None:
+            return [""] * len(self.heads())
+        tokens = queries * self.tokens_per_query
+        cost = [] if self.per_million is None else [f"{tokens / 1e6 * self.per_million:,.2f}"]
+        return [f"{tokens:,.0f}", *cost]
+
 
 def plan_document(
-    ways: Sequence[Way],
+    ways: Ways,
     *,
     inside: Forecast | None,
     replicates: Sequence[int],
@@ -47,8 +58,8 @@ def plan_document(
     power: float,
 ) -> dict[str, object]:
     """Everything that the tables show, for programs; ``inside`` is the forecast with looks inside the first pass."""
-    first = ways[0].forecast
-    parts = {} if inside is None else {"first_pass": list(_parts(inside, gaps, power))}
+    first = next(iter(ways.values()))
+    parts = {} if inside is None else {"first_pass": [_checkpoint(inside, gap, power) for gap in gaps]}
     return {
         "models": len(first.design.models),
         "items": len(first.design.items),
@@ -58,31 +69,31 @@ def plan_document(
         "power": power,
         "ways": [
             {
-                "name": way.name,
-                "noise": way.forecast.outlook.noise,
-                "unevenness": way.forecast.outlook.unevenness,
+                "name": name,
+                "noise": forecast.outlook.noise,
+                "unevenness": forecast.outlook.unevenness,
                 "smallest_difference": [
-                    {"replicates": r, "difference": way.forecast.smallest_gap(r, power=power)} for r in replicates
+                    {"replicates": r, "difference": forecast.smallest_gap(r, power=power)} for r in replicates
                 ],
                 "replicates_needed": [
-                    {"difference": gap, "replicates": way.forecast.replicates_for(gap, power=power)} for gap in gaps
+                    {"difference": gap, "replicates": forecast.replicates_for(gap, power=power)} for gap in gaps
                 ],
             }
-            for way in ways
+            for name, forecast in ways.items()
         ],
         **parts,
     }
 
 
-def _parts(inside: Forecast, gaps: Sequence[float], power: float) -> Iterator[dict[str, float | None]]:
-    for gap in gaps:
-        found = inside.checkpoint_for(gap, power=power)
-        yield {"difference": gap, "fraction": None if found is None else found.fraction}
+def _checkpoint(inside: Forecast, gap: float, power: float) -> dict[str, float | None]:
+    """The part of the first pass after which a difference is decided."""
+    found = inside.checkpoint_for(gap, power=power)
+    return {"difference": gap, "fraction": None if found is None else found.fraction}
 
 
 def show_plan(
     console: Console,
-    ways: Sequence[Way],
+    ways: Ways,
     *,
     inside: Forecast | None,
     title: str,
@@ -96,26 +107,27 @@ def show_plan(
     console.print()
     console.print(Text(title, style="bold"))
     console.print(Text(assumed, style="dim"))
-    table = Table(
-        title=Text(f"Smallest difference certified with {100 * power:g} % power"),
-        title_justify="left",
-        box=None,
-        pad_edge=False,
+    smallest = (
+        (str(r), *(_or(each.smallest_gap(r, power=power), "none", ".4f") for each in ways.values())) for r in replicates
     )
-    table.add_column("replicates", justify="right")
-    for way in ways:
-        table.add_column(way.name, justify="right")
-    for r in replicates:
-        found = (way.forecast.smallest_gap(r, power=power) for way in ways)
-        table.add_row(str(r), *("none" if gap is None else f"{gap:.4f}" for gap in found))
-    console.print()
-    console.print(table, highlight=False)
-    console.print()
-    console.print(_costs(ways, gaps, power, prices), highlight=False)
-    console.print()
-    if inside is not None and any(part["fraction"] is not None for part in _parts(inside, gaps, power)):
-        console.print(_savings(inside, gaps, power, prices), highlight=False)
+    names, certain = list(ways), f"with {100 * power:g} % power"
+    costs = (_costs(ways, gap, power, prices) for gap in gaps)
+    tables = {
+        f"Smallest difference certified {certain}": (["replicates", *names], smallest),
+        f"Replicates needed to certify a difference {certain}": (
+            ["difference", *names, f"queries ({names[0]})", *prices.heads()],
+            costs,
+        ),
+    }
+    if inside is not None and any(inside.checkpoint_for(gap, power=power) for gap in gaps):
+        tables[f"Looks inside the first pass: when two models are decided {certain}"] = (
+            ["difference", "part of the pass", "queries", "queries saved", *prices.heads(" saved")],
+            (_savings(inside, gap, power, prices) for gap in gaps),
+        )
+    for caption, (heads, rows) in tables.items():
         console.print()
+        console.print(text_table(numbers(*heads), rows, title=Text(caption), box=None), highlight=False)
+    console.print()
     console.print(
         Text(
             "This is a forecast, not a guarantee. It assumes that no other pair is certified yet, which is "
@@ -126,95 +138,164 @@ def show_plan(
     )
 
 
-def _costs(ways: Sequence[Way], gaps: Sequence[float], power: float, prices: Prices) -> Table:
-    table = Table(
-        title=Text(f"Replicates needed to certify a difference with {100 * power:g} % power"),
-        title_justify="left",
-        box=None,
-        pad_edge=False,
-    )
-    table.add_column("difference", justify="right")
-    for way in ways:
-        table.add_column(way.name, justify="right")
-    best = ways[0]
-    table.add_column(f"queries ({best.name})", justify="right")
-    if prices.tokens_per_query is not None:
-        table.add_column("tokens", justify="right")
-        if prices.per_million is not None:
-            table.add_column("cost", justify="right")
-    design = best.forecast.design
-    for gap in gaps:
-        counts = [way.forecast.replicates_for(gap, power=power) for way in ways]
-        row = ["out of reach" if count is None else f"{count:,}" for count in counts]
-        queries = None if counts[0] is None else counts[0] * len(design.models) * len(design.items)
-        row.append("" if queries is None else f"{queries:,}")
-        if prices.tokens_per_query is not None:
-            tokens = None if queries is None else queries * prices.tokens_per_query
-            row.append("" if tokens is None else f"{tokens:,.0f}")
-            if prices.per_million is not None:
-                row.append("" if tokens is None else f"{tokens / 1e6 * prices.per_million:,.2f}")
-        table.add_row(f"{gap:g}", *row)
-    return table
+def _or(value: float | None, otherwise: str, form: str) -> str:
+    return otherwise if value is None else f"{value:{form}}"
 
 
-def _savings(inside: Forecast, gaps: Sequence[float], power: float, prices: Prices) -> Table:
+def _costs(ways: Ways, gap: float, power: float, prices: Prices) -> list[str]:
+    """The replicates that a difference needs with each way of analysis, and what they cost with the first one."""
+    design = next(iter(ways.values())).design
+    counts = [forecast.replicates_for(gap, power=power) for forecast in ways.values()]
+    queries = None if counts[0] is None else counts[0] * len(design.models) * len(design.items)
+    return [
+        f"{gap:g}",
+        *(_or(count, "out of reach", ",") for count in counts),
+        _or(queries, "", ","),
+        *prices.cells(queries),
+    ]
+
+
+def _savings(inside: Forecast, gap: float, power: float, prices: Prices) -> list[str]:
     """What looks inside the first pass save of one complete pass of two models."""
-    table = Table(
-        title=Text(f"Looks inside the first pass: when two models are decided with {100 * power:g} % power"),
-        title_justify="left",
-        box=None,
-        pad_edge=False,
-    )
-    for column in ("difference", "part of the pass", "queries", "queries saved"):
-        table.add_column(column, justify="right")
-    if prices.tokens_per_query is not None:
-        table.add_column("tokens saved", justify="right")
-        if prices.per_million is not None:
-            table.add_column("cost saved", justify="right")
-    for gap in gaps:
-        found = inside.checkpoint_for(gap, power=power)
-        if found is None:
-            table.add_row(f"{gap:g}", "none")
-            continue
-        saved = 2 * (len(inside.design.items) - found.items)
-        row = [f"{found.fraction:.0%}", f"{2 * found.items:,}", f"{saved:,}"]
-        if prices.tokens_per_query is not None:
-            tokens = saved * prices.tokens_per_query
-            row.append(f"{tokens:,.0f}")
-            if prices.per_million is not None:
-                row.append(f"{tokens / 1e6 * prices.per_million:,.2f}")
-        table.add_row(f"{gap:g}", *row)
-    return table
+    found = inside.checkpoint_for(gap, power=power)
+    if found is None:
+        return [f"{gap:g}", "none"]
+    saved = 2 * (len(inside.design.items) - found.items)
+    return [f"{gap:g}", f"{found.fraction:.0%}", f"{2 * found.items:,}", f"{saved:,}", *prices.cells(saved)]
 
 
-def plan_figure(ways: Sequence[Way], *, power: float, most: int) -> Figure:
+def plan_figure(ways: Ways, *, power: float, most: int) -> Figure:
     """The smallest difference over replicates, on logarithmic axes."""
     with house_style():
-        from matplotlib.figure import Figure
         from matplotlib.ticker import LogLocator
 
-        figure = Figure(figsize=(5.6, 3.6), layout="constrained")
-        ax = figure.subplots()
+        figure, ax = new_figure(5.6, 3.6, layout="constrained")
         at = sorted({round(most ** (step / 40)) for step in range(41)})
-        for place, way in enumerate(ways):
-            found = [(r, way.forecast.smallest_gap(r, power=power)) for r in at]
+        for place, (name, forecast) in enumerate(ways.items()):
+            found = [(r, forecast.smallest_gap(r, power=power)) for r in at]
             shown = [(r, gap) for r, gap in found if gap is not None]
             ax.plot(
                 [r for r, _ in shown],
                 [gap for _, gap in shown],
-                label=way.name if shown else f"{way.name}: none",
+                label=name if shown else f"{name}: none",
                 color=COLOURS[place % len(COLOURS)],
                 linestyle=DASHES[place % len(DASHES)],
             )
-        ax.set_xscale("log")
-        ax.set_yscale("log")
+        ax.set(xscale="log", yscale="log", xlabel="replicates", ylabel="smallest difference certified")
+        ax.set_title(f"What can be resolved with {100 * power:g} % power")
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             axis.set_major_formatter("{x:g}")
             axis.set_minor_formatter("")
-        ax.set_xlabel("replicates")
-        ax.set_ylabel("smallest difference certified")
-        ax.set_title(f"What can be resolved with {100 * power:g} % power")
         ax.grid(visible=True, which="minor", linewidth=0.3)
         ax.legend()
         return figure
+
+
+POWERS = (0.5, 0.8, 0.9)
+"""The probabilities of a decision that the table has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedClaim:
+    """A claim at an assumed true difference."""
+
+    forecast: ClaimForecast
+    """When it is decided."""
+    difference: float
+    """The true difference that is assumed, candidate minus baseline or floor, in score units."""
+
+    @property
+    def verdict(self) -> str:
+        """The verdict that is right."""
+        return "PASS" if self.difference > self.forecast.bar else "FAIL"
+
+    @property
+    def runs(self) -> tuple[int | None, ...]:
+        """The runs after which it is decided with each of the probabilities."""
+        return tuple(self.forecast.runs_for(self.difference, power=power) for power in POWERS)
+
+    def amounts(self, runs: Sequence[int]) -> list[float | None]:
+        """The margins or floors with which so many runs PASS."""
+        return [self.forecast.amount_for(self.difference, count) for count in runs]
+
+
+def usual_differences(forecast: ClaimForecast) -> tuple[float, ...]:
+    """What to assume of a claim if nothing is said: what it hopes for, and a system that it should stop."""
+    amount, (low, high) = forecast.claim.amount, forecast.score_range
+    twice = min(2.0 * amount, (amount + high - low) / 2.0)  # at most half-way from it to the largest difference
+    if forecast.claim.kind == "not_worse_by" and amount:
+        return (0.0, -twice)
+    if forecast.claim.kind == "better_by" and amount:
+        return (twice, 0.0)
+    apart = 0.05 * (high - low)
+    if forecast.claim.kind == "at_least":
+        apart = min(apart, (high - amount) / 2.0, (amount - low) / 2.0)
+    return (apart, -apart)
+
+
+def plan_values(claims: Sequence[PlannedClaim], runs: Sequence[int], *, items: int) -> dict[str, Any]:
+    """Everything that is shown, for programs."""
+    return {
+        "items": items,
+        "claims": [
+            {
+                "candidate": each.forecast.candidate,
+                "claim": str(each.forecast.claim),
+                "bar": each.forecast.bar,
+                "difference": each.difference,
+                "verdict": each.verdict,
+                "noise": each.forecast.ahead.outlook.noise,
+                "runs": [{"power": power, "runs": count} for power, count in zip(POWERS, each.runs, strict=True)],
+                "amounts": [
+                    {"runs": count, "amount": amount}
+                    for count, amount in zip(runs, each.amounts(runs), strict=True)
+                    if each.verdict == "PASS"
+                ],
+            }
+            for each in claims
+        ],
+    }
+
+
+def render_plan(claims: Sequence[PlannedClaim], runs: Sequence[int], *, items: int, assumed: str) -> RenderableType:
+    """What a terminal shows: the answer, when claims are decided, and which margins so many runs can pass."""
+    subject: list[str | Column] = ["candidate", "claim", *numbers("true difference")]
+    decided = text_table(
+        [*subject, "verdict", *numbers(*(f"{100 * power:g} %" for power in POWERS))],
+        ((*_subject(each), each.verdict, *(_or(count, "never", ",") for count in each.runs)) for each in claims),
+        title=Text("Runs until a claim is decided, by the probability that it is"),
+    )
+    margins = text_table(
+        [*subject, *numbers(*(counted(count, "run") for count in runs))],
+        (
+            (*_subject(each), *(_or(amount, "none", "g") for amount in each.amounts(runs)))
+            for each in claims
+            if each.verdict == "PASS" and each.forecast.claim.kind != "cheaper_by"
+        ),
+        title=Text("Margin or floor that so many runs pass with 80 % probability"),
+    )
+    closing = (
+        "This is a forecast, not a guarantee; verdicts do not depend on it. You may look after every run, and stop as "
+        "soon as the claims are decided."
+    )
+    lines: list[RenderableType] = [Text(_answer(claims, items), style="bold"), Text(assumed, style="dim"), Text("")]
+    lines += [decided, Text(""), margins, Text("")] if margins.row_count else [decided, Text("")]
+    return Group(*lines, Text(closing, style="dim"))
+
+
+def _subject(each: PlannedClaim) -> tuple[str, ...]:
+    forecast = each.forecast
+    return shown(forecast.candidate), shown(str(forecast.claim), None), f"{each.difference:+g}"
+
+
+def _answer(claims: Sequence[PlannedClaim], items: int) -> str:
+    """How many runs all claims need that are true of what is assumed."""
+    blocks = [each for each in claims if each.forecast.claim.tier == "block"] or claims
+    needed = [each.forecast.runs_for(each.difference) for each in blocks if each.verdict == "PASS"]
+    if not needed:
+        return f"No blocking claim is true of the assumed differences; {items:,} items."
+    if None in needed:
+        return f"At least one blocking claim will not be decided by any number of runs; {items:,} items."
+    most = max(count for count in needed if count is not None)
+    return f"Plan for {counted(most, 'run')} of {items:,} items: then each blocking claim passes with 80 % probability."

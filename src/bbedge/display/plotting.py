@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from bbedge.errors import Argument, BbedgeError, DomainError
 from bbedge.files import replacing
+from bbedge.text import display_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +24,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8
 """The palette of Okabe and Ito, without its yellow, which is lost on white, and a little longer."""
 DASHES = ("-", "--", "-.", ":")
 """Line styles, so that no two lines differ by colour alone."""
+INK = "#333333"
+"""The colour of lines and marks that stand for no model."""
 
 _STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
@@ -121,16 +124,6 @@ class Canvas:
             for legend in figure.legends:
                 _shrink(legend.get_texts(), 0.95 * figure.bbox.width / legend.get_window_extent().width)
 
-    def check_pixels(self, figure: Figure) -> None:
-        """Refuse a picture of dots that would not fit into memory."""
-        width, height = figure.get_size_inches()
-        if width * height * self.dpi**2 > _MOST_PIXELS:
-            raise DomainError(
-                Argument("dpi", self.dpi),
-                f" makes a picture of {width * self.dpi:,.0f} x {height * self.dpi:,.0f} dots; choose less, or write "
-                "SVG or PDF, which have no dots",
-            )
-
 
 def _titles(axes: Axes) -> list[Text]:
     return [axes.title, axes._left_title, axes._right_title]  # type: ignore[attr-defined]
@@ -160,6 +153,20 @@ def house_style() -> Iterator[None]:
         yield
 
 
+def new_figure(width: float, height: float, *, layout: Literal["constrained"] | None = None) -> tuple[Figure, Axes]:
+    """A figure of one panel, in inches."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout=layout)
+    return figure, figure.subplots()
+
+
+def name_rows(axes: Axes, names: Sequence[str], *, size: float) -> None:
+    """Write the names of models beside the rows, in letters of so many points; names are not formulas."""
+    axes.set_yticks(range(len(names)), display_names(names, width=32), fontsize=size, parse_math=False)
+    axes.tick_params(axis="y", length=0)
+
+
 def save_figure(figure: Figure, *files: Path, canvas: Canvas | None = None) -> None:
     """Write a figure in the format that each file's ending names, whole and without the time of day in it."""
     canvas = canvas or Canvas()
@@ -187,7 +194,12 @@ def _save(figure: Figure, file: Path, canvas: Canvas) -> None:
     kind = file.suffix.lower().lstrip(".")
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
     tight = None if canvas.is_exact else "tight"
-    if kind == "png":
-        canvas.check_pixels(figure)
+    across, down = figure.get_size_inches() * canvas.dpi
+    if kind == "png" and across * down > _MOST_PIXELS:  # it would not fit into memory
+        raise DomainError(
+            Argument("dpi", canvas.dpi),
+            f" makes a picture of {across:,.0f} x {down:,.0f} dots; choose less, or write SVG or PDF, which have no "
+            "dots",
+        )
     with replacing(file) as stream:
         figure.savefig(stream, format=kind, dpi=canvas.dpi, bbox_inches=tight, metadata=metadata)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import difference, over, rank
-from bbedge.text import shown
 
 MEAN_INTERVAL = "mean interval"
 """The head of the column of intervals of means."""
@@ -25,12 +24,8 @@ class ModelRow:
     """Its place in the order shown, from 0."""
     label: str
     """Its name, harmless and short."""
-    full: str
-    """Its name, harmless and whole."""
-    best: int
-    """Its best possible rank, which is its group: models of one group are not certified better than each other."""
-    worst: int
-    """Its worst possible rank."""
+    ranks: tuple[int, int]
+    """Its best and its worst possible rank. The best is its group: no model of a group is certified above another."""
     mean: str
     """Its mean score."""
     mean_over: str
@@ -53,12 +48,12 @@ class ModelRow:
     @property
     def rank(self) -> str:
         """Its rank interval, short."""
-        return rank((self.best, self.worst))
+        return rank(self.ranks)
 
     @property
     def could_be(self) -> str:
         """Its best possible rank in words: 1st, 2nd and so on."""
-        return ordinal(self.best)
+        return ordinal(self.ranks[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +62,7 @@ class TableColumn:
 
     head: str
     """What it is called."""
-    cells: tuple[str, ...]
+    cells: Sequence[str]
     """Its text in every row."""
     is_text: bool = False
     """Whether it holds words, which are aligned to the left."""
@@ -75,99 +70,56 @@ class TableColumn:
     """The column with the largest number is left out first where there is no room; 0 is always shown."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
-    """The models that share a best possible rank."""
-
-    best: int
-    """That rank."""
-    rows: tuple[ModelRow, ...]
-    """Its models, in the order shown."""
-
-    @property
-    def title(self) -> str:
-        """What the group is called."""
-        return f"could be {ordinal(self.best)}"
-
-
-def rows(certificate: Certificate, most: int | None = None) -> tuple[ModelRow, ...]:
+def model_rows(certificate: Certificate, most: int | None = None) -> tuple[ModelRow, ...]:
     """The rows in the order shown, or the first ``most`` of them."""
-    ranks = certificate.ranks
-    cuts, beats, loses_to = set(ranks.cuts), ranks.n_worse.tolist(), ranks.n_better.tolist()
-    intervals = certificate.mean_intervals
-    made: list[ModelRow] = []
-    for i, (best, worst) in enumerate(ranks.rank_intervals[:most]):
-        behind, interval = to_leader(certificate, i) if i else ("", "")
-        made.append(
-            ModelRow(
-                index=i,
-                label=certificate.labels[i],
-                full=shown(certificate.names[i], None),
-                best=best,
-                worst=worst,
-                mean=certificate.units.score(certificate.means[i]),
-                mean_over=over(certificate, i),
-                mean_interval=_interval(certificate, intervals[i]) if intervals else "",
-                behind=behind,
-                behind_interval=interval,
-                beats=beats[i],
-                loses_to=loses_to[i],
-                opens_group=i == 0 or best != made[-1].best,
-                cut_above=i in cuts,
-            )
+    ranks, units, intervals = certificate.ranks, certificate.units, certificate.mean_intervals
+    found, cuts = ranks.rank_intervals, set(ranks.cuts)
+    return tuple(
+        ModelRow(
+            index=i,
+            label=certificate.labels[i],
+            ranks=ends,
+            mean=units.score(certificate.means[i]),
+            mean_over=over(certificate, i),
+            mean_interval=f"{units.at_least(intervals[i][0])} to {units.at_most(intervals[i][1])}" if intervals else "",
+            behind=observed_difference(certificate, i, 0) if i else "",
+            behind_interval=difference_interval(certificate, i, 0) if i else "",
+            beats=int(ranks.n_worse[i]),
+            loses_to=int(ranks.n_better[i]),
+            opens_group=i == 0 or ends[0] != found[i - 1][0],
+            cut_above=i in cuts,
         )
-    return tuple(made)
-
-
-def columns(made: Sequence[ModelRow]) -> tuple[TableColumn, ...]:
-    """The table of these rows, column by column, without those that have nothing to say."""
-    every = (
-        TableColumn(head="could be", cells=tuple(_once(made)), is_text=True, spare=2),
-        TableColumn(head="rank", cells=tuple(row.rank for row in made)),
-        TableColumn(head="model", cells=tuple(row.label for row in made), is_text=True),
-        TableColumn(head="mean", cells=tuple(row.mean for row in made)),
-        TableColumn(head="mean over", cells=tuple(row.mean_over for row in made), is_text=True),
-        TableColumn(head=MEAN_INTERVAL, cells=tuple(row.mean_interval for row in made), spare=3),
-        TableColumn(head="to leader", cells=tuple(row.behind for row in made), spare=4),
-        TableColumn(head="to leader, interval", cells=tuple(row.behind_interval for row in made), spare=1),
-        TableColumn(head="beats", cells=tuple(f"{row.beats:,}" for row in made)),
-        TableColumn(head="loses to", cells=tuple(f"{row.loses_to:,}" for row in made)),
+        for i, ends in enumerate(found[:most])
     )
-    return tuple(column for column in every if any(column.cells))
 
 
-def _once(made: Sequence[ModelRow]) -> Iterator[str]:
-    """The best possible rank of each group, in its first row."""
-    for row in made:
-        yield row.could_be if row.opens_group else ""
+def table_columns(made: Sequence[ModelRow]) -> list[TableColumn]:
+    """The table of these rows, column by column, without those that have nothing to say."""
+    groups = [row.could_be if row.opens_group else "" for row in made]
+    every = (
+        TableColumn(head="could be", cells=groups, is_text=True, spare=2),
+        TableColumn(head="rank", cells=[row.rank for row in made]),
+        TableColumn(head="model", cells=[row.label for row in made], is_text=True),
+        TableColumn(head="mean", cells=[row.mean for row in made]),
+        TableColumn(head="mean over", cells=[row.mean_over for row in made], is_text=True),
+        TableColumn(head=MEAN_INTERVAL, cells=[row.mean_interval for row in made], spare=3),
+        TableColumn(head="to leader", cells=[row.behind for row in made], spare=4),
+        TableColumn(head="to leader, interval", cells=[row.behind_interval for row in made], spare=1),
+        TableColumn(head="beats", cells=[f"{row.beats:,}" for row in made]),
+        TableColumn(head="loses to", cells=[f"{row.loses_to:,}" for row in made]),
+    )
+    return [column for column in every if any(column.cells)]
 
 
-def groups(certificate: Certificate, most: int | None = None) -> tuple[Group, ...]:
-    """The rows, put together by their best possible rank; the order shown has the models of a group side by side."""
-    found: dict[int, list[ModelRow]] = {}
-    for row in rows(certificate, most):
-        found.setdefault(row.best, []).append(row)
-    return tuple(Group(best=best, rows=tuple(members)) for best, members in found.items())
-
-
-def _interval(certificate: Certificate, ends: tuple[float, float]) -> str:
-    return f"{certificate.units.at_least(ends[0])} to {certificate.units.at_most(ends[1])}"
-
-
-def to_leader(certificate: Certificate, model: int) -> tuple[str, str]:
-    """The difference of a model's mean to the leader's, and where the true difference lies; empty if not known."""
-    return observed(certificate, model, 0), between(certificate, model, 0)
-
-
-def observed(certificate: Certificate, a: int, b: int) -> str:
+def observed_difference(certificate: Certificate, a: int, b: int) -> str:
     """The difference of two means; a dash where one is not known, or they are not over the same items."""
     seen = difference(certificate, a, b)
     return "-" if seen is None else certificate.units.difference(seen)
 
 
-def between(certificate: Certificate, a: int, b: int) -> str:
+def difference_interval(certificate: Certificate, a: int, b: int) -> str:
     """Where the true mean of ``a`` minus that of ``b`` lies, rounded outward; empty where pairs are not known."""
-    units, ends = certificate.units, bounds(certificate, a, b)
+    units, ends = certificate.units, difference_bounds(certificate, a, b)
     if ends is None:
         return ""
     low, high = ends
@@ -175,15 +127,17 @@ def between(certificate: Certificate, a: int, b: int) -> str:
         return CONTRADICTION
     if math.isnan(low) and math.isnan(high):
         return "not tested"
+    # Neither +0.0000 nor -0.0000.
+    least, greatest = (
+        text if text == "-" or float(text) else "0" for text in (units.at_least(low, "+"), units.at_most(high, "+"))
+    )
     if math.isnan(high):
-        return f"at least {_end(units.at_least(low, '+'))}"
-    if math.isnan(low):
-        return f"at most {_end(units.at_most(high, '+'))}"
-    return f"{_end(units.at_least(low, '+'))} to {_end(units.at_most(high, '+'))}"
+        return f"at least {least}"
+    return f"at most {greatest}" if math.isnan(low) else f"{least} to {greatest}"
 
 
-def bounds(certificate: Certificate, a: int, b: int) -> tuple[float, float] | None:
-    """The ends of :func:`between`, NaN where they are not tested; ``None`` where pairs are not known.
+def difference_bounds(certificate: Certificate, a: int, b: int) -> tuple[float, float] | None:
+    """The ends of :func:`difference_interval`, NaN where they are not tested; ``None`` where pairs are not known.
 
     Margins give both ends. A certified comparison adds that the difference is above zero, or above tau for every edge
     of its path, where that says more than its margin.
@@ -195,9 +149,9 @@ def bounds(certificate: Certificate, a: int, b: int) -> tuple[float, float] | No
     if math.isnan(low) and math.isnan(high):
         return low, high
     if known.graph.above[a, b]:
-        low = _larger(low, _proved(certificate, a, b))
+        low = _larger(low, certificate.proved(a, b))
     if known.graph.above[b, a]:
-        high = -_larger(-high, _proved(certificate, b, a))
+        high = -_larger(-high, certificate.proved(b, a))
     return low, high
 
 
@@ -207,18 +161,6 @@ def _is_contradicted(certificate: Certificate, a: int, b: int) -> bool:
     reach = certificate.by_pair(known=True).graph.reach
     crossed = certificate.content.crossed_intervals or ()
     return bool(reach[a, b] and reach[b, a]) or any(set(each.names) == pair for each in crossed)
-
-
-def _end(text: str) -> str:
-    return "0" if float(text) == 0.0 else text  # neither +0.0000 nor -0.0000
-
-
-def _proved(certificate: Certificate, better: int, worse: int) -> float:
-    """What the certified edges alone prove of a difference, in score units."""
-    known = certificate.by_pair(known=True)
-    # Longest paths among thousands of models are slow to find; that a path has one edge is certain.
-    edges = int(known.graph.path_lengths[better, worse]) if certificate.step and certificate.pairs else 1
-    return edges * certificate.step
 
 
 def _larger(bound: float, proved: float) -> float:

@@ -1,4 +1,4 @@
-"""A study as a table and as a page."""
+"""A study as a table, as a page and as a figure."""
 
 from __future__ import annotations
 
@@ -6,16 +6,23 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column as TextColumn
 from rich.text import Text
 from scipy.special import betaincinv
 
+from bbedge.display.plotting import COLOURS, DASHES, house_style
+from bbedge.display.tables import markdown_line, numbers, text_table
 from bbedge.study.measures import METRICS
 from bbedge.study.results import StudyNumber, StudyResults
 from bbedge.study.study import Published, Study, StudyColumn
 from bbedge.text import shown
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _Z = 1.959963984540054
 _PAPER_REPETITIONS = 500
@@ -62,34 +69,33 @@ def heading(column: StudyColumn, looks: int) -> str:
 
 def setting_tables(study: Study, results: StudyResults) -> tuple[SettingTable, ...]:
     """One table per setting, with the columns that were measured in it."""
-    tables = []
-    printed = {(each.setting, each.method, each.column): each for each in study.published}
-    for name in results.settings():
-        methods = results.methods(name)
-        looks = max((row.replicate or 0) for row in results.rows if row.setting == name)
-        columns = [
-            column
-            for column in study.table
-            if (column.at is None or column.at <= looks)
-            and any(results.curve(name, method, column.metric) for method in methods)
-        ]
-        tables.append(
-            SettingTable(
-                setting=name,
-                headings=tuple(heading(column, looks) for column in columns),
-                methods=methods,
-                cells=tuple(
-                    tuple(
-                        _cell(results.cell(name, method, column), column, printed.get((name, method, column)), looks)
-                        if results.curve(name, method, column.metric)
-                        else _UNMEASURED
-                        for column in columns
-                    )
-                    for method in methods
-                ),
+    return tuple(_setting_table(study, results, name) for name in results.settings())
+
+
+def _setting_table(study: Study, results: StudyResults, setting: str) -> SettingTable:
+    printed = {(each.method, each.column): each for each in study.published if each.setting == setting}
+    methods = results.methods(setting)
+    looks = max((row.replicate or 0) for row in results.rows if row.setting == setting)
+    columns = [
+        column
+        for column in study.table
+        if (column.at is None or column.at <= looks)
+        and any(results.curve(setting, method, column.metric) for method in methods)
+    ]
+    return SettingTable(
+        setting=setting,
+        headings=tuple(heading(column, looks) for column in columns),
+        methods=methods,
+        cells=tuple(
+            tuple(
+                _cell(results.cell(setting, method, column), column, printed.get((method, column)), looks)
+                if results.curve(setting, method, column.metric)
+                else _UNMEASURED
+                for column in columns
             )
-        )
-    return tuple(tables)
+            for method in methods
+        ),
+    )
 
 
 def _cell(row: StudyNumber | None, column: StudyColumn, published: Published | None, looks: int) -> StudyCell:
@@ -132,14 +138,10 @@ def show_study(console: Console, study: Study, tables: Sequence[SettingTable], *
     console.print(Text(study.question))
     console.print(Text(f"Repeats {study.source}. {made}" if study.source != "ours" else made, style="dim"))
     for each in tables:
-        table = Table(title=Text(each.setting, style="bold"), title_justify="left", box=None, pad_edge=False)
-        table.add_column("method", no_wrap=True)
-        for text in each.headings:
-            table.add_column(text, justify="right")
-        for method, cells in zip(each.methods, each.cells, strict=True):
-            table.add_row(Text(method), *(_shown(cell) for cell in cells))
+        rows = ((Text(method), *map(_shown, cells)) for method, cells in zip(each.methods, each.cells, strict=True))
+        heads = [TextColumn("method", no_wrap=True), *numbers(*each.headings)]
         console.print()
-        console.print(table, highlight=False)
+        console.print(text_table(heads, rows, title=Text(each.setting, style="bold"), box=None), highlight=False)
     if study.published:
         console.print()
         console.print(
@@ -188,18 +190,15 @@ class Made:
 def study_page(study: Study, results: StudyResults, made: Made) -> str:
     """The page, in Markdown."""
     tables = setting_tables(study, results)
-    lines = [f"# {study.title}", "", study.question, ""]
-    lines += ["![Curves of every setting](figure.png)", ""]
-    if study.source != "ours":
-        lines += [f"This repeats {study.source}.", ""]
-    lines += ["## Numbers", ""]
-    lines += _legend(study, results)
-    for table in tables:
-        lines += [f"### {_plain(table.setting)}", "", *_markdown(table), ""]
-    lines += ["## What to know", "", *_differences(tables), *(f"* {note}" for note in study.notes), ""]
-    lines += ["## How it was made", "", study.setup, "", made.sentence(), ""]
-    lines += ["```", made.command(study), "```", ""]
-    lines += [
+    repeats = [f"This repeats {study.source}.", ""] if study.source != "ours" else []
+    settings = [line for table in tables for line in (f"### {_plain(table.setting)}", "", *_markdown(table), "")]
+    lines = [
+        *(f"# {study.title}", "", study.question, ""),
+        *("![Curves of every setting](figure.png)", "", *repeats),
+        *("## Numbers", "", *_legend(study, results), *settings),
+        *("## What to know", "", *_differences(tables), *(f"* {note}" for note in study.notes), ""),
+        *("## How it was made", "", study.setup, "", made.sentence(), ""),
+        *("```", made.command(study), "```", ""),
         "All numbers, at every look: [results.csv](results.csv). The figure for print: [figure.svg](figure.svg).",
         "",
     ]
@@ -221,14 +220,11 @@ def _legend(study: Study, results: StudyResults) -> Iterable[str]:
 
 
 def _markdown(table: SettingTable) -> Iterable[str]:
-    yield "| method | " + " | ".join(table.headings) + " |"
+    yield markdown_line(["method", *table.headings])
     yield "|---|" + "---:|" * len(table.headings)
     for method, cells in zip(table.methods, table.cells, strict=True):
-        texts = []
-        for cell in cells:
-            paper = f" / {cell.paper}{' **≠**' if cell.differs else ''}" if cell.paper else ""
-            texts.append(f"{cell.ours}{paper}")
-        yield f"| {method} | " + " | ".join(texts) + " |"
+        papers = (f" / {cell.paper}{' **≠**' if cell.differs else ''}" if cell.paper else "" for cell in cells)
+        yield markdown_line([method, *(f"{cell.ours}{paper}" for cell, paper in zip(cells, papers, strict=True))])
 
 
 def _differences(tables: Sequence[SettingTable]) -> Iterable[str]:
@@ -261,3 +257,102 @@ def index_page(studies: Iterable[Study], made: dict[str, Made]) -> str:
             link = f"[{study.title}]({study.name}/README.md)"
             lines.append(f"| {link} | {study.question} | {study.source} | {made[study.name].repetitions} |")
     return "\n".join([*lines, ""])
+
+
+# Ours are drawn last and strongest, and look the same in every figure.
+_OURS = {
+    "BB-EDGE": "#0072B2",
+    "BB-EDGE-X": "#D55E00",
+    "BB-EDGE-X, whole alpha": "#8B2F00",
+    "BB-EDGE-X, two-way": "#AA3377",
+    "BB-EDGE-X, whole alpha, two-way": "#661144",
+    "BB-EDGE + pilot": "#332288",
+    "BB-EDGE-X, one block": "#D55E00",
+    "BB-EDGE, epoch reset": "#0072B2",
+    "BB-EDGE-X, epoch reset": "#D55E00",
+    "bernstein": "#0072B2",
+    "betting, design stakes": "#E8A06B",
+    "Holm z-test, one look": "#000000",
+    "bbedge gate": "#D55E00",
+    "bbedge gate, last look alone": "#E8A06B",
+}
+# Variants of one method, so that they do not differ by colour alone.
+_DASHED = {
+    "BB-EDGE-X, whole alpha": "-.",
+    "BB-EDGE-X, two-way": ":",
+    "BB-EDGE-X, whole alpha, two-way": (0, (1, 3)),
+    "betting, design stakes": "--",
+    "bbedge gate, last look alone": "--",
+}
+_TARGET: dict[str, Any] = {"color": "#444444", "linestyle": (0, (5, 3)), "linewidth": 1.0}
+_ALPHA = 0.05
+
+
+def study_figure(study: Study, results: StudyResults, *, width: float | None = None) -> Figure:
+    """Draw the curves of a study; a figure that will have this width in inches has a legend that fits."""
+    with house_style():
+        from matplotlib.figure import Figure
+        from matplotlib.lines import Line2D
+
+        settings, metrics = results.settings(), study.figure
+        columns = len(settings) if len(settings) <= 3 else 4 if len(settings) % 4 == 0 else 3
+        groups = -(-len(settings) // columns)
+        rows = groups * len(metrics)
+        figure = Figure(figsize=(1.2 + 3.0 * columns, 0.9 + 2.3 * rows), layout="constrained")
+        axes = figure.subplots(rows, columns, squeeze=False).reshape(groups, len(metrics), columns)
+        methods = dict.fromkeys(method for setting in settings for method in results.methods(setting))
+        looks = {method: _look(i, method) for i, method in enumerate(methods)}
+        panels = axes.transpose(0, 2, 1).reshape(-1, len(metrics))  # a row for each setting
+        for setting, its_panels in zip(settings, panels[: len(settings)], strict=True):
+            for metric, ax in zip(metrics, its_panels, strict=True):
+                _panel(ax, results, setting, metric, looks)
+            its_panels[0].set_title(setting, fontweight="bold")
+            its_panels[-1].set_xlabel("replicate r")
+        for leftmost in axes[:, :, 0]:
+            for metric, ax in zip(metrics, leftmost, strict=True):
+                ax.set_ylabel(METRICS[metric].label)
+        for ax in panels[len(settings) :].ravel():
+            ax.set_visible(False)
+        found = {
+            label: handle for ax in axes.ravel() for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
+        }
+        labels = [*filter(found.__contains__, methods), "target level"]
+        found["target level"] = Line2D([], [], **_TARGET)
+        # In inches: what a line and a letter take, on the average.
+        fitting = int((width or figure.get_figwidth()) / (0.6 + 0.08 * sum(map(len, labels)) / len(labels)))
+        ncols = max(1, min(len(labels), 2 + 2 * min(columns, 2), fitting))
+        figure.legend([found[label] for label in labels], labels, loc="outside upper center", ncols=ncols)
+        return figure
+
+
+def _look(place: int, method: str) -> dict[str, Any]:
+    strong = method in _OURS
+    others = COLOURS[2:]
+    return {
+        "color": _OURS.get(method, others[place % len(others)]),
+        "linestyle": _DASHED.get(method, "-") if strong else DASHES[place % len(DASHES)],
+        "linewidth": 2.2 if strong else 1.3,
+        "zorder": 3 if strong else 2,
+    }
+
+
+def _panel(ax: Axes, results: StudyResults, setting: str, metric: str, looks: dict[str, dict[str, Any]]) -> None:
+    top, its_metric = 1.0, METRICS[metric]
+    for method in results.methods(setting):
+        curve = [row for row in results.curve(setting, method, metric) if row.replicate is not None]
+        if curve:
+            at, values = [row.replicate or 0 for row in curve], [row.value for row in curve]
+            ax.plot(at, values, label=method, **looks[method])
+            low, high = [row.low for row in curve], [row.high for row in curve]
+            ax.fill_between(at, low, high, color=looks[method]["color"], alpha=0.12, lw=0)
+            top = max(top, *values)
+    target = {"alpha": _ALPHA, "1 - alpha": 1.0 - _ALPHA}.get(its_metric.target or "")
+    if target is not None:
+        ax.axhline(target, **_TARGET, zorder=1)
+    if its_metric.target == "alpha" and max(row.value for row in results.rows if row.metric == metric) < 2 * _ALPHA:
+        ax.set_ylim(-0.004, 2.2 * _ALPHA)  # all are small: let the reader see how small
+    elif its_metric.kind == "share" or metric in ("power", "standing power", "false"):
+        ax.set_ylim(-0.03, 1.03)
+    else:
+        ax.set_ylim(bottom=0.0, top=1.05 * top)
+    ax.margins(x=0.01)

@@ -16,8 +16,8 @@ from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate, to_json
 from bbedge.certificate.of_board import board_document
 from bbedge.core.leaderboard import certify_pilot_top_k
-from bbedge.display.ledger import show_looks
-from bbedge.display.ranking import between
+from bbedge.display.board import show_looks
+from bbedge.display.ranking import difference_interval
 from bbedge.display.terminal import show_leaderboard
 from bbedge.errors import FormatError
 from bbedge.records.certificate import Document
@@ -133,7 +133,7 @@ def test_a_terminal_shows_of_the_file_what_it_shows_of_the_board(tmp_path, seed)
 def test_a_terminal_prints_the_bounds_of_the_certificate():
     shown = Certificate.made(LEADERBOARDS["parted"])
     table = printed(shown).split("pairs certified")[0]
-    intervals = [between(shown, i, 0) for i in range(1, 5)]
+    intervals = [difference_interval(shown, i, 0) for i in range(1, 5)]
     assert len(set(intervals)) > 1
     assert re.findall(r"\S+ to \S+(?= +\d+ +\d+ *$)", table, re.MULTILINE) == intervals
 

@@ -12,9 +12,9 @@ from PIL import Image
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import rank
 from bbedge.core.leaderboard import certify
-from bbedge.display.diagnosis_figures import dependence_figure, halves_figure, heterogeneity_figure
 from bbedge.display.figures import evidence_figure, graph_figure, rank_figure, stability_figure, views_figure
 from bbedge.display.plotting import Canvas, house_style, save_figure
+from bbedge.display.reports import dependence_figure, halves_figure, heterogeneity_figure
 from bbedge.errors import BbedgeError, DomainError
 from unit.certificate.documents import document, suite
 from unit.certificate.documents import drawn as scored

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from bbedge import Scores
 from bbedge.core.forecast import Outlook
-from bbedge.display.gate_plan import PlannedClaim, plan_values, render_plan, usual_differences
+from bbedge.display.plan import PlannedClaim, plan_values, render_plan, usual_differences
 from bbedge.gate import Claim, Gate, Policy
 
 RUNS = (1, 5, 20)

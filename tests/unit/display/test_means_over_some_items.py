@@ -16,13 +16,13 @@ from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.exports import to_graphml
 from bbedge.certificate.numbers import comparable, difference, mean_items, over
 from bbedge.core.leaderboard import scored_items
+from bbedge.display.answer import answer
 from bbedge.display.figures import rank_figure
 from bbedge.display.page import render_page
 from bbedge.display.page.charts import cost_plots
-from bbedge.display.page.table import ModelInfo, PageTable
-from bbedge.display.scope import view_lines
+from bbedge.display.page.table import ModelInfo, PageView
+from bbedge.display.scope import view_rows
 from bbedge.display.terminal import show_leaderboard
-from bbedge.display.verdict import verdict
 from bbedge.errors import FormatError
 from bbedge.records.certificate import Document
 from unit.certificate.documents import checked
@@ -91,7 +91,7 @@ def test_every_display_says_what_the_mean_is_over():
     shown = made()
     for text in (printed(shown), shown.to_markdown(), shown._repr_html_(), shown.to_latex(), render_page(shown)):
         assert WORDS in text
-    assert PageTable.of(shown, ModelInfo()).for_script()["mean_over"] == ["", "", WORDS]
+    assert PageView.from_certificate(shown).for_script()["mean_over"] == ["", "", WORDS]
     assert ">10</data>" in to_graphml(shown)
     frame = shown.leaderboard.to_frame()
     assert frame["mean_items"].to_list() == [ITEMS, ITEMS, EASY]
@@ -104,36 +104,36 @@ def test_every_display_says_what_the_mean_is_over():
 
 
 def test_no_sentence_chooses_a_leader_by_such_a_mean():
-    answer = verdict(made()).answer
-    assert "full a is ahead of full b" in answer or "full b is ahead of full a" in answer
-    assert f"the mean of short is over {WORDS}, so it is not compared" in answer
-    none = verdict(made(short=("full b", "short"))).answer
+    said = answer(made()).first
+    assert "full a is ahead of full b" in said or "full b is ahead of full a" in said
+    assert f"the mean of short is over {WORDS}, so it is not compared" in said
+    none = answer(made(short=("full b", "short"))).first
     assert none.endswith("the means cannot be compared, because they are over different items.")
     assert "ahead" not in none
     assert (
         "2 means over some of the items are not compared"
-        in verdict(made(names=("a", "b", "c", "d"), shares=(0.6, 0.5, 0.4, 0.3), short=("c", "d"))).answer
+        in answer(made(names=("a", "b", "c", "d"), shares=(0.6, 0.5, 0.4, 0.3), short=("c", "d"))).first
     )
 
 
 def test_a_model_that_may_be_best_on_other_items_leaves_no_leader():
     shown = made(names=("a", "b", "low", "short"), shares=(0.95, 0.94, 0.0, 0.9), runs=6)
     assert shown.ranks.n_resolved
-    answer = verdict(shown).answer
-    assert "leads" not in answer
-    assert "highest mean" not in answer
+    said = answer(shown).first
+    assert "leads" not in said
+    assert "highest mean" not in said
     whole = made(names=("a", "b", "low", "short"), shares=(0.95, 0.94, 0.0, 0.9), runs=6, short=())
-    assert "leads" in verdict(whole).answer
+    assert "leads" in answer(whole).first
 
 
 def test_differences_to_such_a_mean_are_not_shown():
     (row,) = re.findall(rf"short +1\.0000 +{WORDS} .*", printed(made()))
     assert re.search(rf"{WORDS} +- ", row)
-    info = ModelInfo.of(["price"], {"full a": ["1"], "full b": ["2"], "short": ["3"]})
-    (plot,) = cost_plots(made(), info)
+    info = ModelInfo.from_rows(["price"], {"full a": ["1"], "full b": ["2"], "short": ["3"]})
+    (plot,) = cost_plots(made(), info.columns)
     assert (len(plot.points), plot.partial, plot.unknown) == (2, 1, 0)
     assert "1 model with a mean over some of the items is not drawn." in render_page(made(), model_info=info)
-    assert not cost_plots(made(short=("full a", "full b", "short")), info)
+    assert not cost_plots(made(short=("full a", "full b", "short")), info.columns)
 
 
 def test_views_count_their_own_items():
@@ -144,7 +144,7 @@ def test_views_count_their_own_items():
     shown = Certificate.of(Certificate.made(leaderboard).document)
     assert mean_items(shown.view("easy")) == (EASY,) * 3
     assert dict(zip(shown.view("hard").names, shown.view("hard").means, strict=True))["short"] is None
-    leaders = {line.name: line.leader for line in view_lines(shown)}
+    leaders = {name: leader for name, *_, leader in view_rows(shown)}
     assert leaders["easy"] != "means over different items"
 
 

@@ -19,11 +19,12 @@ from bbedge.certificate.derive import provenance
 from bbedge.certificate.document import certificate, to_json
 from bbedge.certificate.provenance import inside_page, unpack, verify_command
 from bbedge.core.leaderboard import certify
+from bbedge.display.answer import answer
 from bbedge.display.page import render_page
-from bbedge.display.page.drawing import draw_graph, draw_matrix, fitted
+from bbedge.display.page.drawing import draw_graph, draw_matrix, shortened_names
 from bbedge.display.page.payload import embedded
-from bbedge.display.ranking import rows
-from bbedge.display.verdict import verdict
+from bbedge.display.page.table import PageView
+from bbedge.display.ranking import model_rows
 from bbedge.errors import FormatError
 from unit.certificate.documents import circular, document, drawn, suite
 
@@ -64,7 +65,8 @@ VIEWS = json.loads(suite().to_json())
 
 @pytest.mark.parametrize("content", [FEW, AT_CHECKPOINTS, VIEWS], ids=["few", "checkpoints", "views"])
 def test_a_large_certificate_is_packed_without_loss(content):
-    data = embedded(Certificate.of(content), most_plain=2)
+    certificate = Certificate.of(content)
+    data = embedded(certificate, [PageView.from_certificate(certificate)], most_plain=2)
     packed = json.loads(gzip.decompress(base64.b64decode(json.loads(data)["packed"])))
     assert unpack(packed) == content
     page = f'<script type="application/json" id="data">{data}</script>'
@@ -138,14 +140,14 @@ def test_the_cells_of_a_small_matrix_have_the_differences_of_the_means():
     assert len(texts) == 5 * 4
     for (a, b), difference in texts.items():
         assert difference == pytest.approx(few.means[a] - few.means[b], abs=6e-4)
-    assert draw_matrix(Certificate.of(document(list(np.linspace(0.9, 0.1, 16))))).texts == ()
+    assert draw_matrix(Certificate.of(document(list(np.linspace(0.9, 0.1, 16))))).texts == []
 
 
 def test_the_answer_comes_first_and_is_what_a_link_shows():
     certificate = Certificate.of(FEW)
     page = html.unescape(render_page(certificate, title="Ours"))
-    said = verdict(certificate)
-    assert page.index(f'<p class="answer">{said.answer}</p>') < page.index('<table class="ranking')
+    said = answer(certificate)
+    assert page.index(f'<p class="answer">{said.first}</p>') < page.index('<table class="ranking')
     assert said.risk in page
     for name in ("og:description", "description"):
         assert f'"{name}" content="{said}"' in page
@@ -156,13 +158,13 @@ def test_the_table_has_the_rows_of_every_display():
     certificate = Certificate.of(FEW)
     lines = re.findall(r'<tr role="row" data-model.*?</tr>', render_page(certificate))
     assert len(lines) == 5
-    for line, row in zip(lines, rows(certificate), strict=True):
+    for line, row in zip(lines, model_rows(certificate), strict=True):
         cells = [re.sub("<[^>]*>", "", text).strip() for text in re.findall(r"<t[dh] .*?</t[dh]>", html.unescape(line))]
         behind = " ".join(filter(None, (row.behind, row.behind_interval)))
         counts = [str(row.beats), str(row.loses_to)]
         assert cells == [row.could_be, row.rank, row.label, "", "", row.mean, behind, *counts]
         assert ('class="cut"' in line) == row.cut_above
-    assert any(row.cut_above for row in rows(certificate))
+    assert any(row.cut_above for row in model_rows(certificate))
 
 
 def test_the_page_says_how_to_verify_it_and_when_it_was_made():
@@ -180,8 +182,8 @@ def test_the_page_says_how_to_verify_it_and_when_it_was_made():
 
 
 def test_names_are_cut_to_fit_and_wide_letters_count_twice():
-    assert fitted(("short", "x" * 50), 10) == ["short", "xxxxx…xxxx"]
-    assert len(fitted(("\u4e2d" * 30,), 16)[0]) <= 12
+    assert shortened_names(("short", "x" * 50), 10) == ["short", "xxxxx…xxxx"]
+    assert len(shortened_names(("\u4e2d" * 30,), 16)[0]) <= 12
 
 
 def channel(value: int) -> float:

@@ -32,15 +32,15 @@ def test_the_means_are_those_of_the_runs_in_score_units():
         score_range=(0.0, 10.0),
         gaps="worst-case",
     )
-    content = unpacked(ItemScores.of(scores, ["b", "a"]))
+    content = unpacked(ItemScores.from_scores(scores, ["b", "a"]))
     assert content["models"] == ["b", "a"]
     assert content["means"] == [[5.0, None], [5.0, 10.0]]
     assert content["addresses"] is None
 
 
 def test_more_items_than_the_bound_leave_those_that_differ_most_and_the_page_says_so():
-    whole = ItemScores.of(SCORES, SCORES.models)
-    some = ItemScores.of(SCORES, SCORES.models, most_items=7, most_models=2)
+    whole = ItemScores.from_scores(SCORES, SCORES.models)
+    some = ItemScores.from_scores(SCORES, SCORES.models, most_items=7, most_models=2)
     assert whole.bound == ""
     assert some.bound == "This page has the 7 items of 30 on which the models differ most and 2 of 3 models."
     means = SCORES.values.mean(axis=0)[:2]
@@ -52,12 +52,12 @@ def test_more_items_than_the_bound_leave_those_that_differ_most_and_the_page_say
 
 def test_items_belong_to_the_views_in_which_they_weigh_something():
     weights = {"": None, "even": [float(i % 2 == 0) for i in range(30)]}
-    content = unpacked(ItemScores.of(SCORES, SCORES.models, weights=weights))
+    content = unpacked(ItemScores.from_scores(SCORES, SCORES.models, weights=weights))
     assert content["views"] == {"": list(range(30)), "even": list(range(0, 30, 2))}
 
 
 def test_addresses_travel_with_their_samples():
-    items = ItemScores.of(SCORES, SCORES.models, addresses={("m01", "q3"): "runs/a.eval, sample 4\u202e"})
+    items = ItemScores.from_scores(SCORES, SCORES.models, addresses={("m01", "q3"): "runs/a.eval, sample 4\u202e"})
     assert unpacked(items)["addresses"][1][3] == "runs/a.eval, sample 4\\u202e"
     assert unpacked(items)["addresses"][0][3] == ""
 
@@ -67,6 +67,6 @@ def test_a_page_has_no_items_unless_asked():
     page = render_page(made)
     assert data_of(page)["items"] is None
     assert 'id="where"' not in page
-    asked = render_page(made, items=ItemScores.of(SCORES, made.names))
-    assert data_of(asked)["items"] == ItemScores.of(SCORES, made.names).packed()
+    asked = render_page(made, items=ItemScores.from_scores(SCORES, made.names))
+    assert data_of(asked)["items"] == ItemScores.from_scores(SCORES, made.names).packed()
     assert "q3" not in page.split("<style>")[0] + page.split("</style>")[1]

@@ -12,12 +12,12 @@ from bbedge.certificate.document import certificate
 from bbedge.display.page import render_page
 from bbedge.display.page.charts import cost_plots
 from bbedge.display.page.table import MOST_CHOICES, ModelInfo
-from bbedge.display.ranking import bounds, rows
+from bbedge.display.ranking import difference_bounds, model_rows
 from unit.certificate.documents import certified, document, drawn, many
 from unit.display.test_page import data_of
 
 FEW = Certificate.of(document([0.9, 0.7, 0.5, 0.48, 0.1]))
-INFO = ModelInfo.of(
+INFO = ModelInfo.from_rows(
     ["organisation", "link", "price"],
     {
         "m00": ["Us", "https://example.org/a", "$1,000"],
@@ -34,8 +34,8 @@ def test_columns_are_typed_by_all_of_their_values():
     assert INFO.columns[0].choices == ("<b>Them</b>", "Them", "Us")
     assert INFO.columns[1].choices == ()
     many_values = {f"m{i}": [f"v{i // 2}"] for i in range(2 * MOST_CHOICES + 2)}
-    assert ModelInfo.of(["kind"], many_values).columns[0].choices == ()
-    assert ModelInfo.of(["kind"], dict(list(many_values.items())[:-2])).columns[0].choices != ()
+    assert ModelInfo.from_rows(["kind"], many_values).columns[0].choices == ()
+    assert ModelInfo.from_rows(["kind"], dict(list(many_values.items())[:-2])).columns[0].choices != ()
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_columns_are_typed_by_all_of_their_values():
     ],
 )
 def test_what_is_no_plain_web_address_stays_text(address):
-    info = ModelInfo.of(["link"], {"m00": [address]})
+    info = ModelInfo.from_rows(["link"], {"m00": [address]})
     assert info.columns[0].kind == "text"
     page = render_page(FEW, model_info=info)
     assert not re.search(r"<a [^>]*(javascript|data:text|ftp)", page)
@@ -85,52 +85,58 @@ def test_a_page_without_such_columns_says_nothing_of_them():
 
 
 def test_cost_against_score_has_the_interval_of_the_difference_to_the_leader():
-    (plot,) = cost_plots(FEW, INFO)
-    assert (plot.title, plot.value, plot.log, plot.unknown) == ("price", "Difference to the leader", True, 2)
+    (plot,) = cost_plots(FEW, INFO.columns)
+    assert (plot.column.title, plot.value, plot.across.log, plot.unknown) == (
+        "price",
+        "Difference to the leader",
+        True,
+        2,
+    )
     assert [FEW.names[point.index] for point in plot.points] == ["m00", "m01", "m04"]
     leader, *others = plot.points
-    assert leader.low == leader.high == leader.y
-    up = {float(tick.text): tick.at for tick in plot.up}
-    (zero, top), (other, below) = list(up.items())[-1], next(iter(up.items()))
-    per_unit = (below - top) / (other - zero)
-    for point in others:
-        low, high = bounds(FEW, point.index, 0)
-        assert point.low == pytest.approx(top + per_unit * (low - zero), abs=0.11)
-        assert point.high == pytest.approx(top + per_unit * (high - zero), abs=0.11)
-        assert point.high <= point.y <= point.low
-    assert [FEW.names[point.index] for point in plot.points if point.label] == ["m00", "m01", "m04"]
+    assert leader.low == leader.high == leader.value
     page = render_page(FEW, model_info=INFO)
     assert page.count('<g class="point"') == 3
-    assert page.count('class="whisker"') == 2
+    drawn_ends = re.findall(r'class="whisker" x1="[\d.]+" x2="[\d.]+" y1="([\d.]+)" y2="([\d.]+)"', page)
+    up = {float(tick.text): tick.at for tick in plot.up.ticks()}
+    (zero, top), (other, below) = list(up.items())[-1], next(iter(up.items()))
+    per_unit = (below - top) / (other - zero)
+    for point, ends in zip(others, drawn_ends, strict=True):
+        assert (point.low, point.high) == difference_bounds(FEW, point.index, 0)
+        assert point.low <= point.value <= point.high
+        expected = [top + per_unit * (end - zero) for end in (point.low, point.high)]
+        assert list(map(float, ends)) == pytest.approx(expected, abs=0.11)
+    assert {FEW.names[index] for index in plot.named} == {"m00", "m01", "m04"}
 
 
 def test_intervals_of_means_are_in_the_table_and_in_the_plot():
     made = Certificate.made(certified(drawn([0.9, 0.5, 0.2]), method="bb-edge-x", mean_share=0.2))
-    info = ModelInfo.of(["price"], {"m00": ["3"], "m01": ["2"], "m02": ["1"]})
+    info = ModelInfo.from_rows(["price"], {"m00": ["3"], "m01": ["2"], "m02": ["1"]})
     page = render_page(made, model_info=info)
-    for row in rows(made):
+    for row in model_rows(made):
         assert row.mean_interval
         assert f'<span class="value">{row.mean}</span> <span class="interval">{row.mean_interval}</span>' in page
-    (plot,) = cost_plots(made, info)
+    (plot,) = cost_plots(made, info.columns)
     assert plot.value == "Mean score"
-    first, last = plot.up[0], plot.up[-1]
+    first, *_, last = plot.up.ticks()
     per_unit = (last.at - first.at) / (float(last.text) - float(first.text))
     for point, ends in zip(plot.points, made.mean_intervals, strict=True):
-        drawn_ends = (first.at + per_unit * (end - float(first.text)) for end in ends)
-        assert (point.low, point.high) == pytest.approx(tuple(drawn_ends), abs=0.15)
+        assert (point.low, point.high) == ends
+        drawn_ends = [first.at + per_unit * (end - float(first.text)) for end in ends]
+        assert list(map(plot.up.at, ends)) == pytest.approx(drawn_ends, abs=0.15)
 
 
 def test_a_certificate_without_pairs_has_means_without_intervals_in_the_plot():
     brief = Certificate.of(certificate(many(30), most_models=2))
-    info = ModelInfo.of(["tokens"], {name: [f"{100 + i}"] for i, name in enumerate(brief.names)})
-    (plot,) = cost_plots(brief, info)
-    assert (plot.value, plot.log, plot.has_intervals) == ("Mean score", False, False)
+    info = ModelInfo.from_rows(["tokens"], {name: [f"{100 + i}"] for i, name in enumerate(brief.names)})
+    (plot,) = cost_plots(brief, info.columns)
+    assert (plot.value, plot.across.log, plot.has_intervals) == ("Mean score", False, False)
 
 
 def test_a_column_that_is_no_cost_is_not_drawn():
-    assert cost_plots(FEW, ModelInfo.of(["parameters"], {"m00": ["7B"], "m01": ["70B"]})) == ()
-    assert cost_plots(FEW, ModelInfo.of(["price"], {"m00": ["7"], "m01": [""]})) == ()
-    assert cost_plots(FEW, ModelInfo.of(["price"], {"m00": ["cheap"], "m01": ["2"]})) == ()
+    assert cost_plots(FEW, ModelInfo.from_rows(["parameters"], {"m00": ["7B"], "m01": ["70B"]}).columns) == []
+    assert cost_plots(FEW, ModelInfo.from_rows(["price"], {"m00": ["7"], "m01": [""]}).columns) == []
+    assert cost_plots(FEW, ModelInfo.from_rows(["price"], {"m00": ["cheap"], "m01": ["2"]}).columns) == []
 
 
 def test_models_without_a_price_are_counted_in_good_english():
@@ -139,5 +145,5 @@ def test_models_without_a_price_are_counted_in_good_english():
         (len(names) - 1, "1 model has no value and is not drawn."),
         (2, "models have no value and are"),
     ):
-        info = ModelInfo.of(["price"], {name: [str(3 + i)] for i, name in enumerate(names[:known])})
+        info = ModelInfo.from_rows(["price"], {name: [str(3 + i)] for i, name in enumerate(names[:known])})
         assert words in render_page(FEW, model_info=info)

@@ -15,9 +15,9 @@ from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import rank
 from bbedge.core.conclusions import GapCount
 from bbedge.display.page import render_page
-from bbedge.display.page import view as content
-from bbedge.display.page.drawing import SHADES, Heat
+from bbedge.display.page.drawing import SHADES, draw_heat, shade
 from bbedge.display.page.payload import embedded
+from bbedge.display.page.table import PageView
 from unit.certificate.documents import suite
 from unit.display.test_page import data_of
 
@@ -64,8 +64,8 @@ def test_a_page_without_views_has_no_switch():
 @pytest.mark.parametrize(("models", "views"), [(6, 2), (3, 5)])
 def test_the_table_has_the_ranks_of_every_model_in_every_view(models, views):
     whole = Certificate.made(suite(tuple(f"v{i}" for i in range(views)), models=models))
-    heat = Heat.of(whole, linked=True)
-    cells = [[cell.text for cell in row.cells] for row in heat.rows]
+    heat = draw_heat(whole, linked=True)
+    cells = [[rank(ranks) for ranks in row] for _, row in heat.rows]
     if models < views + 1:
         assert heat.corner == "View"
         cells = [list(column) for column in zip(*cells, strict=True)]
@@ -74,16 +74,16 @@ def test_the_table_has_the_ranks_of_every_model_in_every_view(models, views):
         assert list(column) == [rank(found[name]) for name in whole.names]
     text = re.search(r'<table class="heat.*?</table>', render_page(whole), re.DOTALL).group(0)
     written = [re.findall(r"<td[^>]*>([^<]*)</td>", row) for row in text.split("<tr>")[2:]]
-    assert written == [[cell.text for cell in row.cells] for row in heat.rows]
+    assert written == [[rank(ranks) for ranks in row] for _, row in heat.rows]
 
 
 def test_better_ranks_have_a_stronger_colour_and_what_is_open_has_none():
-    heat = Heat.of(WHOLE, linked=True)
-    shades = {tuple(map(int, cell.text.split("-"))): cell.shade for row in heat.rows for cell in row.cells}
+    heat = draw_heat(WHOLE, linked=True)
+    shades = {ranks: shade(ranks, 5) for _, row in heat.rows for ranks in row}
     assert shades.pop((1, 5)) is None
-    ordered = [shade for _, shade in sorted(shades.items(), key=lambda each: sum(each[0]) / len(each[0]))]
+    ordered = [found for _, found in sorted(shades.items(), key=lambda each: sum(each[0]))]
     assert ordered == sorted(ordered, reverse=True)
-    assert all(0 <= shade < SHADES for shade in ordered)
+    assert all(0 <= found < SHADES for found in ordered)
 
 
 def test_names_of_views_stay_text():
@@ -104,7 +104,9 @@ def test_names_of_views_stay_text():
 
 
 def test_views_travel_packed_too():
-    content = json.loads(embedded(WHOLE, (WHOLE, *WHOLE.views), most_plain=2))
+    content = json.loads(
+        embedded(WHOLE, [PageView.from_certificate(each) for each in (WHOLE, *WHOLE.views)], most_plain=2)
+    )
     packed = json.loads(gzip.decompress(base64.b64decode(content["packed"])))
     names = [view["rest"]["name"] for view in packed["views"]]
     assert names == ["code", "law", "math"]
@@ -116,7 +118,7 @@ def test_views_travel_packed_too():
 
 
 def test_many_rows_in_views_leave_the_ranks_of_all_and_one_view_in_full(monkeypatch):
-    monkeypatch.setattr(content, "MOST_VIEW_ROWS", 14)
+    monkeypatch.setattr("bbedge.display.page.MOST_VIEW_ROWS", 14)
     for shown in (WHOLE, WHOLE.view("math")):
         page = render_page(shown)
         assert "<template" not in page
@@ -125,8 +127,9 @@ def test_many_rows_in_views_leave_the_ranks_of_all_and_one_view_in_full(monkeypa
         assert ranks_in(page) == [rank(each) for each in shown.ranks.rank_intervals]
         assert '<table class="heat' in page
         assert "data-view=" not in page.split("<script")[0]
-    heat = Heat.of(WHOLE, linked=False, most_cells=9)
-    assert (heat.n_models, heat.left_out) == (2, 3)
+    monkeypatch.setattr("bbedge.display.page.drawing.MOST_CELLS", 9)
+    assert draw_heat(WHOLE, linked=False).n_models == 2
+    assert "3 more models are not in this table" in render_page(WHOLE)
 
 
 def test_missing_scores_and_weights_are_on_the_page():

@@ -8,14 +8,14 @@ import re
 from dataclasses import replace
 
 import pytest
-from msgspec import structs
 from rich.console import Console
 
 from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.numbers import rank
 from bbedge.core.conclusions import GapCount
 from bbedge.core.leaderboard import certify_design
 from bbedge.display.compact import badge, leaderboard_html
-from bbedge.display.scope import items, missing, promise, shares, view_lines
+from bbedge.display.scope import alpha_shares, item_count, missing_scores, promise, view_rows
 from bbedge.display.terminal import show_leaderboard
 from unit.certificate.documents import certified, drawn, suite
 
@@ -55,31 +55,35 @@ def test_what_intervals_of_means_use_of_alpha_is_said():
     scores = drawn([0.9, 0.5])
     asked = certify_design(scores, scores.design(mean_share=0.1)).certificate()
     words = "Comparisons use 70 % of alpha, margins 20 % and intervals of means 10 %, so all hold together."
-    assert shares(asked) == words
+    assert alpha_shares(asked) == words
     plain = certify_design(scores, scores.design()).certificate()
-    assert shares(plain) == "Comparisons use 80 % of alpha and margins 20 %, so both hold together."
+    assert alpha_shares(plain) == "Comparisons use 80 % of alpha and margins 20 %, so both hold together."
 
 
 def test_the_promise_is_about_all_views_together():
     for certificate in (WHOLE, WHOLE.view("law")):
         assert "in the headline and all 3 other views together" in promise(certificate)
-    assert "The headline has 50 % of that, and the other views have the rest." in shares(WHOLE)
-    assert "This view has 16.67 % of that, and the other views have the rest." in shares(WHOLE.view("law"))
+    assert "The headline has 50 % of that, and the other views have the rest." in alpha_shares(WHOLE)
+    assert "This view has 16.67 % of that, and the other views have the rest." in alpha_shares(WHOLE.view("law"))
     alone = Certificate.made(SUITE.view("law"))
     assert "together with all other views of the design" in promise(alone)
 
 
 def test_a_line_says_who_leads_and_whether_that_is_certified():
-    for line, view in zip(view_lines(WHOLE), WHOLE.views, strict=True):
-        assert (line.name, line.items) == (view.name, 40)
-        assert line.is_first == (view.ranks.rank_intervals[0] == (1, 1))
+    console = Console(file=io.StringIO(), width=120, force_terminal=True, color_system="standard")
+    show_leaderboard(console, WHOLE)
+    green = [text.strip() for text in re.findall(r"\x1b\[32m(.*?)\x1b", console.file.getvalue())]
+    for (name, _, count, _, leader), view in zip(view_rows(WHOLE), WHOLE.views, strict=True):
+        assert (name, count) == (view.name, "40")
+        assert leader == f"{view.labels[0]}, rank {rank(view.ranks.rank_intervals[0])}"
+        assert (leader in green) == (view.ranks.rank_intervals[0] == (1, 1))
 
 
 def test_weighted_items_are_said_to_be_weighted():
     scores = drawn([0.9, 0.5])
     weighted = Certificate.made(certified(scores, weights=[2.0] + [1.0] * 78 + [0.0]))
-    assert items(weighted) == "79 of 80 items, weighted"
-    assert items(Certificate.made(certified(scores, weights=[1.0] * 80))) == "80 items"
+    assert item_count(weighted) == "79 of 80 items, weighted"
+    assert item_count(Certificate.made(certified(scores, weights=[1.0] * 80))) == "80 items"
 
 
 @pytest.mark.parametrize(
@@ -96,17 +100,17 @@ def test_weighted_items_are_said_to_be_weighted():
 )
 def test_missing_scores_are_named_with_their_models_and_what_they_cost(of_models, if_means, words):
     shown = Certificate.made(replace(SUITE, gaps=GapCount(of_models=of_models, resolved_if_means=if_means)))
-    assert missing(shown) == words
+    assert missing_scores(shown) == words
     assert words in " ".join(printed(shown).split())
 
 
 def test_few_models_are_named_where_many_miss_scores():
     shown = Certificate.made(replace(suite(models=8), gaps=GapCount(of_models=tuple(range(1, 9)))))
-    assert missing(shown) == "36 scores are missing (m07: 8, m06: 7, m05: 6, m04: 5, m03: 4, 3 more models)."
-    design = structs.replace(SUITE.design, gaps="worst-case")
+    assert missing_scores(shown) == "36 scores are missing (m07: 8, m06: 7, m05: 6, m04: 5, m03: 4, 3 more models)."
+    design = replace(SUITE.design, gaps="worst-case")
     strict = Certificate.made(replace(SUITE, design=design, gaps=GapCount(of_models=(2, 0, 0, 0, 0))))
-    assert missing(strict) == "2 scores are missing (m00: 2); each counts against whichever model it could help."
-    assert missing(WHOLE) is None
+    assert missing_scores(strict) == "2 scores are missing (m00: 2); each counts against whichever model it could help."
+    assert missing_scores(WHOLE) == ""
 
 
 def test_a_notebook_has_a_line_for_each_view_and_escapes_their_names():

@@ -8,10 +8,18 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from bbedge._version import __version__
 from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.derive import provenance
+from bbedge.certificate.numbers import rank
+from bbedge.certificate.provenance import verify_command
+from bbedge.display import scope
+from bbedge.display.answer import alarm, answer
+from bbedge.display.geometry import rank_bar
+from bbedge.display.page import charts, drawing, facts
 from bbedge.display.page.payload import ItemScores, embedded
-from bbedge.display.page.table import ModelInfo
-from bbedge.display.page.view import Content
+from bbedge.display.page.table import ModelInfo, PageView
+from bbedge.display.ranking import observed_difference
 from bbedge.text import shown
 
 if TYPE_CHECKING:
@@ -34,6 +42,8 @@ SCRIPTS = (
     "page.js",
 )
 """The script of the page, in this order."""
+MOST_VIEW_ROWS = 5_000
+"""All views together have at most so many rows, or the page shows one view in full."""
 
 
 def render_page(
@@ -56,22 +66,24 @@ def render_page(
     style, script = (
         "".join(folder.joinpath(name).read_text(encoding="ascii") for name in names) for names in (STYLES, SCRIPTS)
     )
-    content = Content.of(certificate, title=title, info=model_info, items=items)
+    whole, info = certificate.headline or certificate, (model_info or ModelInfo()).columns
+    in_full = (whole, *whole.views) if len(whole.views) * len(whole.names) <= MOST_VIEW_ROWS else (certificate,)
+    views = [PageView.from_certificate(each) for each in in_full]
+    opened = [each.name for each in in_full].index(certificate.name)
+    shown_items = items if certificate.pairs is not None else None
     text = _template().render(
-        page=content,
+        title=shown(title, 120),
+        views=views,
+        opened=opened,
+        switch=drawing.view_names(whole) if len(views) > 1 else (),
+        heat=drawing.draw_heat(whole, linked=len(views) > 1),
+        info=info,
+        items=shown_items,
         policy=_policy(style, script),
         # Both are files of this package, and the data are escaped for their place: nothing here comes from outside.
         style=Markup(style),
         script=Markup(script),
-        data=Markup(
-            embedded(
-                certificate.headline or certificate,
-                content.shown,
-                tables=[view.table for view in content.views],
-                opened=content.opened,
-                items=content.items,
-            )
-        ),
+        data=Markup(embedded(whole, views, info=info, opened=opened, items=shown_items)),
     )
     return text.encode("ascii", "xmlcharrefreplace").decode("ascii")
 
@@ -88,7 +100,15 @@ def _template() -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": "{:,}".format, "harmless": _harmless, "moment": _moment, "unbroken": _unbroken}
+    environment.filters |= {"number": "{:,}".format, "shown": shown, "moment": _moment, "unbroken": _unbroken}
+    # Templates read the certificate and say it in the words of every display.
+    environment.globals.update(version=__version__, scope=scope, charts=charts, drawing=drawing, facts=facts)
+    environment.globals.update(
+        {
+            each.__name__: each
+            for each in (alarm, answer, observed_difference, provenance, rank, rank_bar, verify_command)
+        }
+    )
     return environment.get_template("page.html")
 
 
@@ -102,10 +122,6 @@ def _policy(style: str, script: str) -> str:
         f"default-src 'none'; style-src 'sha256-{sums['style']}'; script-src 'sha256-{sums['script']}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
-
-
-def _harmless(text: str) -> str:
-    return shown(text, None)
 
 
 def _unbroken(text: str) -> Markup:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
+from unicodedata import east_asian_width
 from urllib.parse import quote
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bbedge.certificate.certificate import Certificate
-from bbedge.certificate.numbers import Units, difference, over, rank
-from bbedge.display.layout import Layout, Point, can_draw, layered
+from bbedge.certificate.numbers import Units, difference
+from bbedge.display.geometry import Point, can_draw, layered, ranks_in_views
 from bbedge.text import display_names, shown
 
 MOST_LABELLED = 70
@@ -28,48 +31,18 @@ _WRITTEN_CELL, _WRITTEN = 50.0, 10.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
-    """A model in the graph."""
-
-    index: int
-    """Its place on the leaderboard."""
-    x: float
-    """Left."""
-    y: float
-    """Top."""
-    label: str
-    """Its name, cut to fit."""
-    full: str
-    """Its name, whole."""
-    about: str
-    """Its rank and mean."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DrawnEdge:
-    """An edge of the reduced graph."""
-
-    winner: int
-    """Its upper end."""
-    loser: int
-    """Its lower end."""
-    path: str
-    """How it runs."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drawing:
-    """The certified graph."""
+class GraphDrawing:
+    """The certified graph, in pixels."""
 
     width: float
-    """In pixels."""
     height: float
-    """In pixels."""
-    nodes: tuple[Node, ...]
-    """The models that have an edge."""
-    lines: tuple[DrawnEdge, ...]
-    """The edges that the others follow from."""
-    alone: tuple[int, ...]
+    labels: Sequence[str]
+    """The names of all models, cut to fit."""
+    places: dict[int, Point]
+    """Left and top of each model that has an edge."""
+    paths: dict[tuple[int, int], str]
+    """How each edge runs from which all others follow: its upper end, its lower end."""
+    alone: Sequence[int]
     """Models without any edge."""
     node_width: int = NODE_WIDTH
     """Of every model."""
@@ -81,17 +54,15 @@ class Drawing:
 class MatrixDrawing:
     """The certified order as a square: row against column."""
 
-    size: int
-    """Number of models."""
     above: str
     """The cells whose row is certified above their column, as one path."""
     below: str
     """The cells whose row is certified below their column."""
-    labels: tuple[str, ...]
+    labels: Sequence[str]
     """Names beside the rows and above the columns; none if there are too many."""
-    texts: tuple[tuple[int, int, str], ...]
+    texts: Sequence[tuple[int, int, str]]
     """Row, column, and the difference of their means; none if there are too many."""
-    ticks: tuple[int, ...]
+    ticks: Sequence[int]
     """Places marked along the edge instead of names."""
     width: float
     """Of the whole, in pixels."""
@@ -103,59 +74,42 @@ class MatrixDrawing:
     """Size of the letters of the differences, in cells."""
 
 
-def draw_graph(certificate: Certificate) -> Drawing | None:
+def draw_graph(certificate: Certificate) -> GraphDrawing | None:
     """The certified graph, or ``None`` where a matrix is clearer: many models, many lines, or a contradiction."""
-    graph = certificate.graph
-    if not can_draw(graph):
+    if not can_draw(certificate.graph):
         return None
-    layout = layered(graph)
+    layout = layered(certificate.graph)
     width = (layout.width + 1) * _ACROSS
     if width > _WIDEST:
         return None
-    labels = fitted(certificate.names, _LETTERS)
-    nodes = tuple(
-        Node(
-            index=i,
-            x=_left(layout.places[i]),
-            y=_top(layout.places[i]),
-            label=labels[i],
-            full=shown(certificate.names[i], None),
-            about=f"rank {rank(graph.rank_intervals[i])} · {_mean(certificate, i)}",
-        )
-        for i in sorted(layout.places)
-    )
-    return Drawing(
+    return GraphDrawing(
         width=round(width, 1),
         height=round(max(0, layout.layers - 1) * _LAYER + NODE_HEIGHT + 2 * _EDGE_OF_PAGE, 1),
-        nodes=nodes,
-        lines=tuple(DrawnEdge(winner=a, loser=b, path=path) for (a, b), path in _paths(layout).items()),
+        labels=shortened_names(certificate.names, _LETTERS),
+        places={model: _corner(place) for model, place in sorted(layout.places.items())},
+        paths={ends: _curve(points) for ends, points in layout.routes.items()},
         alone=layout.alone,
     )
 
 
-def _left(place: Point) -> float:
-    return round(place[0] * _ACROSS + (_ACROSS - NODE_WIDTH) / 2, 1)
+def _corner(place: Point) -> Point:
+    """Left and top of what is drawn at a place of the layout."""
+    across, layer = place
+    return round(across * _ACROSS + (_ACROSS - NODE_WIDTH) / 2, 1), round(layer * _LAYER + _EDGE_OF_PAGE, 1)
 
 
-def _top(place: Point) -> float:
-    return round(place[1] * _LAYER + _EDGE_OF_PAGE, 1)
+def _curve(points: Sequence[Point]) -> str:
+    """A smooth curve: from the foot of the winner, straight through the layers between, to the head of the loser."""
+    at = [(round(left + NODE_WIDTH / 2, 1), top) for left, top in map(_corner, points)]
+    path = f"M{at[0][0]:g} {at[0][1] + NODE_HEIGHT:g}"
+    for (x, y), (to_x, to_y) in pairwise(at):
+        middle = (y + NODE_HEIGHT + to_y) / 2
+        path += f"C{x:g} {middle:g} {to_x:g} {middle:g} {to_x:g} {to_y:g}"
+        path += f"V{to_y + NODE_HEIGHT:g}" if (to_x, to_y) != at[-1] else ""
+    return path
 
 
-def _paths(layout: Layout) -> dict[tuple[int, int], str]:
-    """Smooth curves: from the foot of the winner, straight through the layers between, to the head of the loser."""
-    paths = {}
-    for ends, points in layout.routes.items():
-        at = [(round(_left(point) + NODE_WIDTH / 2, 1), _top(point)) for point in points]
-        path = f"M{at[0][0]:g} {at[0][1] + NODE_HEIGHT:g}"
-        for (x, y), (to_x, to_y) in pairwise(at):
-            middle = (y + NODE_HEIGHT + to_y) / 2
-            path += f"C{x:g} {middle:g} {to_x:g} {middle:g} {to_x:g} {to_y:g}"
-            path += f"V{to_y + NODE_HEIGHT:g}" if (to_x, to_y) != at[-1] else ""
-        paths[ends] = path
-    return paths
-
-
-def fitted(names: tuple[str, ...], letters: int) -> list[str]:
+def shortened_names(names: Sequence[str], letters: int) -> list[str]:
     """Names cut to a number of letters, wide ones counted twice, that still tell the models apart."""
     result = []
     for name, short in zip(names, display_names(names, width=letters), strict=True):
@@ -169,8 +123,6 @@ def fitted(names: tuple[str, ...], letters: int) -> list[str]:
 
 def _wide(text: str) -> int:
     """Number of letters, wide ones counted twice."""
-    from unicodedata import east_asian_width
-
     return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
@@ -181,16 +133,15 @@ def draw_matrix(certificate: Certificate) -> MatrixDrawing:
     step = 10 if size <= 150 else 50 if size <= 600 else 100
     cell = _WRITTEN_CELL if size <= MOST_WRITTEN else min(_LARGEST_CELL, _MATRIX / size)
     letter = min(11.0, 0.8 * cell) if few else 11.0
-    labels = fitted(certificate.names, _ROW_LETTERS) if few else []
+    labels = shortened_names(certificate.names, _ROW_LETTERS) if few else []
     # Few letters may all be wide ones; many are not.
     gutter = min(0.76 * _ROW_LETTERS, 0.8 + 0.95 * max(map(_wide, labels))) * letter if few else 36.0
     return MatrixDrawing(
-        size=size,
         above=_runs(above),
         below=_runs(above.T),
-        labels=tuple(labels),
-        texts=tuple(_differences(certificate)) if size <= MOST_WRITTEN else (),
-        ticks=() if few else tuple(range(step, size + 1, step)),
+        labels=labels,
+        texts=list(_differences(certificate)) if size <= MOST_WRITTEN else [],
+        ticks=() if few else range(step, size + 1, step),
         width=round(size * cell + gutter, 1),
         gutter=round(gutter / cell, 3),
         letter=round(letter / cell, 3),
@@ -199,20 +150,15 @@ def draw_matrix(certificate: Certificate) -> MatrixDrawing:
 
 
 def _differences(certificate: Certificate) -> Iterator[tuple[int, int, str]]:
-    short = Units(max(0, certificate.units.decimals - 1))
-    for a in range(len(certificate.names)):
-        for b in range(len(certificate.names)):
+    short, models = Units(max(0, certificate.units.decimals - 1)), range(len(certificate.names))
+    for a in models:
+        for b in models:
             seen = difference(certificate, a, b)
             if a != b and seen is not None:
                 yield a, b, short.difference(seen)
 
 
-def _mean(certificate: Certificate, model: int) -> str:
-    mean, words = certificate.units.score(certificate.means[model]), over(certificate, model)
-    return f"{mean} ({words})" if words else mean
-
-
-def _runs(mask: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> str:
+def _runs(mask: NDArray[np.bool_]) -> str:
     parts = []
     padded = np.pad(mask, ((0, 0), (1, 1))).astype(np.int8)
     for row, line in enumerate(np.diff(padded, axis=1)):
@@ -228,8 +174,7 @@ SHADES = 7
 _ROOM = 100  # letters of the names of columns that fit side by side
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Head:
+class Head(NamedTuple):
     """The head of a row or a column."""
 
     text: str
@@ -241,74 +186,39 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ViewCell:
-    """A model in a view."""
-
-    text: str
-    """Its rank interval."""
-    shade: int | None
-    """From 0, for the worst ranks, to one less than ``SHADES``; ``None`` if every rank is possible."""
-    sure: bool
-    """Whether a single rank is certified."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeatRow:
-    """A row of the table."""
-
-    head: Head
-    """What it is about."""
-    cells: tuple[ViewCell, ...]
-    """One for each column."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Heat:
-    """The table: models are the rows, or views if there are more of these."""
+    """The table of rank intervals: models are the rows, or views if there are more of these."""
 
     corner: str
     """What the rows are."""
-    columns: tuple[Head, ...]
+    columns: Sequence[Head]
     """The heads of the columns."""
-    rows: tuple[HeatRow, ...]
-    """The rows."""
-    steep: bool
-    """Whether the heads of the columns are too long, or too many, to be written level."""
+    rows: Sequence[tuple[Head, Sequence[tuple[int, int]]]]
+    """The rows, each with its rank intervals."""
     n_models: int
     """Models in the table."""
-    n_views: int
-    """Views in the table, with the headline."""
-    left_out: int
-    """Models that are not in the table."""
 
-    @classmethod
-    def of(cls, whole: Certificate, *, linked: bool, most_cells: int = MOST_CELLS) -> Heat | None:
-        """The table of a certificate with views; ``None`` if it has none, or no replicate."""
-        if not whole.views or not whole.replicates:
-            return None
-        views = (whole, *whole.views)
-        size = len(whole.names)
-        kept = max(1, min(size, most_cells // len(views)))
-        models = [Head(text=label) for label in whole.labels[:kept]]
-        heads = [
-            Head(text=name, view=i if linked else None, link=address(view.name))
-            for i, (view, name) in enumerate(zip(views, view_names(whole), strict=True))
-        ]
-        by_view = []
-        for view in views:
-            found = dict(zip(view.names, view.ranks.rank_intervals, strict=True))
-            by_view.append([_cell(found[name], size) for name in whole.names[:kept]])
-        by_model = [list(cells) for cells in zip(*by_view, strict=True)]
-        across, down, table = (heads, models, by_model) if kept >= len(views) else (models, heads, by_view)
-        return cls(
-            corner="Model" if down is models else "View",
-            columns=tuple(across),
-            rows=tuple(HeatRow(head=head, cells=tuple(cells)) for head, cells in zip(down, table, strict=True)),
-            steep=len(across) * max(len(head.text) for head in across) > _ROOM,
-            n_models=kept,
-            n_views=len(views),
-            left_out=size - kept,
-        )
+    @property
+    def is_steep(self) -> bool:
+        """Whether the heads of the columns are too long, or too many, to be written level."""
+        return len(self.columns) * max(len(head.text) for head in self.columns) > _ROOM
+
+
+def draw_heat(whole: Certificate, *, linked: bool) -> Heat | None:
+    """The table of a certificate with views; ``None`` if it has none, or no replicate."""
+    if not whole.views or not whole.replicates:
+        return None
+    names = [None, *(view.name for view in whole.views)]
+    kept = max(1, min(len(whole.names), MOST_CELLS // len(names)))
+    models, cells = [Head(label) for label in whole.labels[:kept]], ranks_in_views(whole)[:kept]
+    views = [
+        Head(text, i if linked else None, address(name))
+        for i, (name, text) in enumerate(zip(names, view_names(whole), strict=True))
+    ]
+    if kept >= len(views):
+        return Heat(corner="Model", columns=views, rows=list(zip(models, cells, strict=True)), n_models=kept)
+    turned = list(zip(views, zip(*cells, strict=True), strict=True))
+    return Heat(corner="View", columns=models, rows=turned, n_models=kept)
 
 
 def view_names(whole: Certificate) -> list[str]:
@@ -325,8 +235,7 @@ def address(name: str | None) -> str:
     return "#headline" if name is None else f"#view={quote(name, safe='', errors='surrogatepass')}"
 
 
-def _cell(interval: tuple[int, int], size: int) -> ViewCell:
-    best, worst = interval
-    place = ((best + worst) / 2 - 1) / (size - 1)
-    shade = None if interval == (1, size) else round((SHADES - 1) * (1.0 - place))
-    return ViewCell(text=rank(interval), shade=shade, sure=best == worst)
+def shade(ranks: tuple[int, int], size: int) -> int | None:
+    """From 0, for the worst ranks, to one less than ``SHADES``; ``None`` if every rank is possible."""
+    place = (sum(ranks) / 2 - 1) / (size - 1)
+    return None if ranks == (1, size) else round((SHADES - 1) * (1.0 - place))

@@ -16,7 +16,7 @@ from bbedge.certificate.document import plain
 from bbedge.certificate.provenance import packed_text
 from bbedge.core.scores import Scores
 from bbedge.display.page.drawing import address
-from bbedge.display.page.table import InfoColumn, ModelInfo, PageTable
+from bbedge.display.page.table import InfoColumn, PageView
 from bbedge.text import counted, shown
 
 MOST_MODELS = 60
@@ -47,7 +47,7 @@ class ItemScores:
     """How many items there are."""
 
     @classmethod
-    def of(
+    def from_scores(
         cls,
         scores: Scores,
         models: Sequence[str],
@@ -99,15 +99,13 @@ class ItemScores:
             "items": [shown(item, _LONGEST) for item in self.items],
             "means": [[None if np.isnan(v) else round(v, _DIGITS) for v in row] for row in self.means.tolist()],
             "views": {name: np.flatnonzero(mask).tolist() for name, mask in self.views.items()},
-            "addresses": [[self._address(model, item) for item in self.items] for model in self.models]
+            "addresses": [
+                [shown(self.addresses.get((model, item), ""), _LONGEST) for item in self.items] for model in self.models
+            ]
             if self.addresses
             else None,
         }
-        text = json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-        return base64.b64encode(gzip.compress(text.encode("ascii"), compresslevel=6, mtime=0)).decode("ascii")
-
-    def _address(self, model: str, item: str) -> str:
-        return shown(self.addresses.get((model, item), ""), _LONGEST)
+        return base64.b64encode(gzip.compress(_json(content).encode("ascii"), compresslevel=6, mtime=0)).decode("ascii")
 
 
 def _means(scores: Scores, rows: Sequence[int]) -> NDArray[np.float64]:
@@ -127,62 +125,49 @@ MOST_PLAIN = 80
 
 def embedded(
     certificate: Certificate,
-    shown: Sequence[Certificate] = (),
+    views: Sequence[PageView],
     *,
-    tables: Sequence[PageTable] = (),
+    info: Sequence[InfoColumn] = (),
     opened: int = 0,
     items: ItemScores | None = None,
     most_plain: int = MOST_PLAIN,
 ) -> str:
     """A JSON text that is safe inside a script element: the certificate, and the order in which it is shown.
 
-    ``shown`` is what the page can show in full, by default the headline alone, and ``tables`` are their tables;
-    ``opened`` is what it opens with.
+    ``views`` is what the page can show in full, ``opened`` which of it the page opens with.
     """
-    every = shown or (certificate,)
-    made = tables or [PageTable.of(each, ModelInfo()) for each in every]
-    content: dict[str, object] = {
+    places, names = [each.name for each in certificate.views], [model.name for model in certificate.content.models]
+    is_small = (1 + len(certificate.views)) * len(certificate.names) ** 2 <= most_plain**2
+    content = {
         "shown": certificate.shown,
         "decimals": certificate.units.decimals,
         "step": certificate.step,
         "opened": opened,
-        "panels": [_panel(certificate, each, table) for each, table in zip(every, made, strict=True)],
-        "info": [_info(certificate, column) for column in made[0].info],
+        "panels": [
+            {
+                "view": places.index(view.certificate.name) if view.certificate.name in places else None,
+                "link": address(view.certificate.name),
+                "order": view.certificate.order,
+                "labels": view.certificate.labels,
+                "table": view.for_script(),
+            }
+            for view in views
+        ],
+        "info": [
+            {
+                "title": column.title,
+                "kind": column.kind,
+                "texts": [column.text(name) for name in names],
+                "links": [column.link(name) for name in names] if column.kind == "link" else None,
+                "keys": [column.key(name) for name in names],
+            }
+            for column in info
+        ],
         "items": items and items.packed(),
+        **({"document": plain(certificate.content)} if is_small else {"packed": packed_text(certificate.content)}),
     }
-    if (1 + len(certificate.views)) * len(certificate.names) ** 2 <= most_plain**2:
-        return _script_safe(content | {"document": plain(certificate.content)})
-    return _script_safe(content | {"packed": packed_text(certificate.content)})
-
-
-def _info(certificate: Certificate, column: InfoColumn) -> dict[str, object]:
-    """A column that the user gave, models in the order of the document."""
-    names = [model.name for model in certificate.content.models]
-    cells = [column.cell(name) for name in names]
-    return {
-        "title": column.title,
-        "kind": column.kind,
-        "texts": [cell.text for cell in cells],
-        "links": [cell.link for cell in cells] if column.kind == "link" else None,
-        "keys": [column.key(name) for name in names],
-    }
-
-
-def _panel(whole: Certificate, view: Certificate, table: PageTable) -> dict[str, object]:
-    """What the script needs besides the certificate to show a view; ``view`` is its place among the views."""
-    places = [each.name for each in whole.views]
-    return {
-        "view": places.index(view.name) if view.name in places else None,
-        "link": address(view.name),
-        "order": view.order,
-        "labels": view.labels,
-        "table": table.for_script(),
-    }
+    return _json(content).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-
-
-def _script_safe(value: object) -> str:
-    return _json(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

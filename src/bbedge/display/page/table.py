@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 from urllib.parse import urlsplit
 
 from bbedge.certificate.certificate import Certificate
-from bbedge.display.ranking import ModelRow, rows
+from bbedge.display.ranking import ModelRow, model_rows
 from bbedge.text import shown
 
 Kind = Literal["text", "number", "link"]
@@ -24,16 +24,6 @@ _LONGEST = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InfoCell:
-    """What is known of one model in one column."""
-
-    text: str
-    """As it is shown; empty if nothing is known."""
-    link: str = ""
-    """Where it leads; empty if it is no link."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class InfoColumn:
     """One thing that is known of models."""
 
@@ -44,12 +34,15 @@ class InfoColumn:
     values: Mapping[str, str]
     """By the name of the model, as the file has them; models of which nothing is known are not there."""
 
-    def cell(self, model: str) -> InfoCell:
-        """What to show of a model."""
+    def text(self, model: str) -> str:
+        """What to show of a model; empty if nothing is known. Of a link, where it leads."""
         value = self.values.get(model, "")
-        if self.kind == "link" and value:
-            return InfoCell(text=shown(urlsplit(value).netloc.removeprefix("www."), _LONGEST), link=value)
-        return InfoCell(text=shown(value, _LONGEST))
+        is_link = self.kind == "link" and value
+        return shown(urlsplit(value).netloc.removeprefix("www.") if is_link else value, _LONGEST)
+
+    def link(self, model: str) -> str:
+        """The address of a model in a column of links; empty if there is none."""
+        return self.values.get(model, "") if self.kind == "link" else ""
 
     def key(self, model: str) -> float | str | None:
         """What to sort a model by; ``None`` if nothing is known."""
@@ -77,18 +70,20 @@ class ModelInfo:
     """In the order shown."""
 
     @classmethod
-    def of(cls, titles: Sequence[str], rows: Mapping[str, Sequence[str]]) -> ModelInfo:
+    def from_rows(cls, titles: Sequence[str], rows: Mapping[str, Sequence[str]]) -> ModelInfo:
         """Columns from a table with a row for each model, which has a value, maybe empty, under every title.
 
-        >>> info = ModelInfo.of(["maker", "price"], {"a": ["Us", "1.5"], "b": ["", "$3k"]})
+        >>> info = ModelInfo.from_rows(["maker", "price"], {"a": ["Us", "1.5"], "b": ["", "$3k"]})
         >>> [(column.title, column.kind, dict(column.values)) for column in info.columns]
         [('maker', 'text', {'a': 'Us'}), ('price', 'number', {'a': '1.5', 'b': '$3k'})]
         """
-        columns = []
-        for place, title in enumerate(titles):
-            values = {model: row[place].strip() for model, row in rows.items() if row[place].strip()}
-            columns.append(InfoColumn(title=shown(title, 40), kind=_kind(values.values()), values=values))
-        return cls(columns=tuple(columns))
+        known = ({model: row[i].strip() for model, row in rows.items() if row[i].strip()} for i in range(len(titles)))
+        return cls(
+            columns=tuple(
+                InfoColumn(title=shown(title, 40), kind=_kind(values.values()), values=values)
+                for title, values in zip(titles, known, strict=True)
+            )
+        )
 
 
 def number(text: str) -> float | None:
@@ -127,109 +122,46 @@ def _kind(values: Collection[str]) -> Kind:
 
 MOST_ROWS = 200
 """Rows on one page of the table, for a certificate with counts only: a browser takes seconds to lay out thousands."""
-_LONG = 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PageRow:
-    """A model in the table."""
+class PageView:
+    """A view on the page."""
 
-    row: ModelRow
-    """What every display says of it."""
-    left: str
-    """Where its bar starts, in percent."""
-    width: str
-    """How wide its bar is, in percent."""
-    info: tuple[InfoCell, ...]
-    """What the user knows of it, column by column."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
-    """A column that the table can be filtered by."""
-
-    column: int
-    """Its place among the columns that the user gave."""
-    title: str
-    """What it is called."""
-    choices: tuple[str, ...]
-    """Its values."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageTable:
-    """The leaderboard."""
-
-    lines: tuple[PageRow, ...]
-    """All models, in the order shown."""
-    open_lines: int
-    """How many of them the page opens with; the script makes the others page by page."""
-    info: tuple[InfoColumn, ...]
-    """The columns that the user gave."""
-    filters: tuple[Filter, ...]
-    """Those of them that the table can be filtered by."""
-    by_pair: bool
-    """Whether the certificate says anything of single pairs."""
-    has_intervals: bool
-    """Whether the certificate has intervals of the means."""
+    certificate: Certificate
+    """What is shown."""
+    rows: tuple[ModelRow, ...]
+    """Its table: what the certificate says, and not what the run that made it knows besides."""
 
     @classmethod
-    def of(cls, certificate: Certificate, info: ModelInfo) -> PageTable:
-        """The table of a certificate: what it says, and not what the run that made it knows besides."""
-        by_pair = certificate.pairs is not None
-        written = certificate if by_pair else replace(certificate, leaderboard=None)
-        lines = tuple(_lines(written, info))
-        return cls(
-            lines=lines,
-            open_lines=len(lines) if by_pair else MOST_ROWS,
-            info=info.columns,
-            filters=tuple(
-                Filter(column=place, title=column.title, choices=column.choices)
-                for place, column in enumerate(info.columns)
-                if column.choices
-            ),
-            by_pair=by_pair,
-            has_intervals=any(line.row.mean_interval for line in lines),
-        )
+    def from_certificate(cls, certificate: Certificate) -> PageView:
+        """The view that a certificate is of."""
+        written = certificate if certificate.pairs is not None else replace(certificate, leaderboard=None)
+        return cls(certificate=certificate, rows=model_rows(written))
 
     @property
-    def has_long_names(self) -> bool:
-        """Whether some name may have to be written in several lines."""
-        return any(len(line.row.label) > _LONG for line in self.lines)
+    def open_rows(self) -> int:
+        """How many rows the page opens with; the script makes the others page by page."""
+        return MOST_ROWS if self.certificate.pairs is None else len(self.rows)
 
     @property
     def has_partial(self) -> bool:
         """Whether a mean is over some of the items only."""
-        return any(line.row.mean_over for line in self.lines)
-
-    @property
-    def size(self) -> int:
-        """Number of models."""
-        return len(self.lines)
+        return any(row.mean_over for row in self.rows)
 
     def for_script(self) -> dict[str, object]:
         """What the script needs to sort, to filter and to make rows: texts as in the template, column by column."""
-        found = [line.row for line in self.lines]
+        made, certificate = self.rows, self.certificate
+        full = [shown(name, None) for name in certificate.names]
         return {
-            "open": self.open_lines,
-            "ranks": [(row.best, row.worst) for row in found],
-            "full": {row.index: row.full for row in found if row.full != row.label},
-            "means": [row.mean for row in found],
-            "mean_over": [row.mean_over for row in found] if self.has_partial else None,
-            "mean_intervals": [row.mean_interval for row in found] if self.has_intervals else None,
-            "behind": [row.behind for row in found],
-            "behind_intervals": [row.behind_interval for row in found] if self.by_pair else None,
-            "counts": [(row.beats, row.loses_to) for row in found],
-            "cuts": [row.index for row in found if row.cut_above],
+            "open": self.open_rows,
+            "ranks": [row.ranks for row in made],
+            "full": {row.index: full[row.index] for row in made if full[row.index] != row.label},
+            "means": [row.mean for row in made],
+            "mean_over": [row.mean_over for row in made] if self.has_partial else None,
+            "mean_intervals": [row.mean_interval for row in made] if certificate.mean_intervals else None,
+            "behind": [row.behind for row in made],
+            "behind_intervals": [row.behind_interval for row in made] if certificate.pairs is not None else None,
+            "counts": [(row.beats, row.loses_to) for row in made],
+            "cuts": [row.index for row in made if row.cut_above],
         }
-
-
-def _lines(certificate: Certificate, info: ModelInfo) -> Iterator[PageRow]:
-    size = len(certificate.names)
-    for row, name in zip(rows(certificate), certificate.names, strict=True):
-        yield PageRow(
-            row=row,
-            left=f"{100 * (row.best - 1) / size:.4g}",
-            width=f"{100 * (row.worst - row.best + 1) / size:.4g}",
-            info=tuple(column.cell(name) for column in info.columns),
-        )

@@ -13,11 +13,11 @@ from rich.console import Console
 import bbedge
 from bbedge.certificate.certificate import Certificate
 from bbedge.core.leaderboard import certify_design, pilot_design
+from bbedge.display.answer import answer
 from bbedge.display.compact import leaderboard_html
 from bbedge.display.page import render_page
-from bbedge.display.ranking import between, groups, rows
+from bbedge.display.ranking import difference_interval, model_rows
 from bbedge.display.terminal import show_leaderboard
-from bbedge.display.verdict import verdict
 
 
 def drawn(means, *, items=200, replicates=3, seed=1, **options) -> Certificate:
@@ -33,42 +33,42 @@ def named(values) -> bbedge.Scores:
 
 
 def test_the_best_model_is_named_and_called_best():
-    answer = verdict(drawn([0.9, 0.5, 0.2]))
-    assert answer.answer == "m0 is best: it beats both other models."
-    assert answer.contenders == ""
-    assert answer.risk == "At most 5 % risk that anything here is wrong."
+    said = answer(drawn([0.9, 0.5, 0.2]))
+    assert said.first == "m0 is best: it beats both other models."
+    assert said.contenders == ""
+    assert said.risk == "At most 5 % risk that anything here is wrong."
 
 
 def test_a_leader_and_everyone_who_could_be_best():
     certificate = drawn([0.9, 0.88, 0.3, 0.28])
-    assert str(verdict(certificate)) == (
+    assert str(answer(certificate)) == (
         f"{certificate.labels[0]} leads: it beats 2 of 3 other models. Two models could be best: "
         f"{', '.join(certificate.labels[:2])}. At most 5 % risk that anything here is wrong."
     )
 
 
 def test_a_long_list_of_contenders_is_cut():
-    answer = verdict(drawn([0.6] * 12 + [0.05]))
-    assert answer.contenders.startswith("Twelve models could be best: ")
-    assert answer.contenders.endswith(" and 4 more.")
+    said = answer(drawn([0.6] * 12 + [0.05]))
+    assert said.contenders.startswith("Twelve models could be best: ")
+    assert said.contenders.endswith(" and 4 more.")
 
 
 def test_two_models_with_the_difference_that_is_certain():
     certificate = drawn([0.9, 0.3])
     margin = float(certificate.margins[0, 1])
-    assert verdict(certificate).answer.startswith("m0 beats m1 by at least 0.")
-    said = float(verdict(certificate).answer.split("at least ")[1].split(" ")[0])
+    assert answer(certificate).first.startswith("m0 beats m1 by at least 0.")
+    said = float(answer(certificate).first.split("at least ")[1].split(" ")[0])
     assert 0.0 <= margin - said < 1e-4
-    points = float(verdict(certificate).answer.split("(")[1].split(" ")[0])
+    points = float(answer(certificate).first.split("(")[1].split(" ")[0])
     assert 0.0 <= 100.0 * margin - points < 0.1
 
 
 def test_nothing_certified_says_what_was_seen_and_what_is_needed():
     certificate = drawn([0.55, 0.5], items=60)
-    answer = verdict(certificate)
-    assert answer.answer.startswith(f"Nothing is certified yet: {certificate.labels[0]} is ahead of ")
-    assert "the true difference lies between -" in answer.answer
-    assert "more runs are" in answer.contenders.lower()
+    said = answer(certificate)
+    assert said.first.startswith(f"Nothing is certified yet: {certificate.labels[0]} is ahead of ")
+    assert "the true difference lies between -" in said.first
+    assert "more runs are" in said.contenders.lower()
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_forecast_in_words(forecast, words):
     certificate = drawn([0.55, 0.5], items=60)
     first = msgspec.structs.replace(certificate.content.outlook[0], more_replicates=forecast)
     content = msgspec.structs.replace(certificate.content, outlook=(first,))
-    assert verdict(replace(certificate, content=content)).contenders == words
+    assert answer(replace(certificate, content=content)).contenders == words
 
 
 def test_the_forecast_is_that_of_the_comparison_that_may_be_decided_first_in_whatever_order_they_are_listed():
@@ -95,48 +95,49 @@ def test_the_forecast_is_that_of_the_comparison_that_may_be_decided_first_in_wha
     ]
     for order in (listed, listed[::-1]):
         content = msgspec.structs.replace(certificate.content, outlook=tuple(order))
-        said = verdict(replace(certificate, content=content)).contenders
+        said = answer(replace(certificate, content=content)).contenders
         assert said.startswith("About 2 to 7 more runs are likely needed")
 
 
 def test_no_run_at_all():
-    assert str(verdict(Certificate.made(bbedge.Certifier(named(np.zeros((1, 2, 3))).design()).leaderboard()))) == (
+    assert str(answer(Certificate.made(bbedge.Certifier(named(np.zeros((1, 2, 3))).design()).leaderboard()))) == (
         "Nothing is certified yet: there is no complete run."
     )
 
 
 def test_the_published_method_makes_two_promises():
-    assert verdict(drawn([0.9, 0.2], method="bb-edge")).risk == (
+    assert answer(drawn([0.9, 0.2], method="bb-edge")).risk == (
         "At most 5 % risk that any certified comparison is wrong, and 5 % that any margin is."
     )
 
 
 def test_tau_is_part_of_the_answer():
-    assert "it beats both other models by more than 0.02" in str(verdict(drawn([0.9, 0.5, 0.1], tau=0.02)))
+    assert "it beats both other models by more than 0.02" in str(answer(drawn([0.9, 0.5, 0.1], tau=0.02)))
 
 
 def test_groups_are_contiguous_and_unordered_inside():
     certificate = drawn([0.9, 0.85, 0.6, 0.58, 0.56, 0.2], seed=3)
     above = certificate.graph.above
-    found = groups(certificate)
-    assert [row.index for group in found for row in group.rows] == list(range(6))
-    assert [group.best for group in found] == sorted({group.best for group in found})
-    for group in found:
-        members = [row.index for row in group.rows]
+    found: dict[int, list[int]] = {}
+    for row in model_rows(certificate):
+        found.setdefault(row.ranks[0], []).append(row.index)
+    assert [index for members in found.values() for index in members] == list(range(6))
+    assert list(found) == sorted(found)
+    for best, members in found.items():
         assert not above[np.ix_(members, members)].any()
-        assert all(int(certificate.ranks.n_better[i]) == group.best - 1 for i in members)
+        assert all(int(certificate.ranks.n_better[i]) == best - 1 for i in members)
 
 
 def test_a_cut_is_a_line_that_separates_everything():
     certificate = drawn([0.9, 0.88, 0.3, 0.28])
     above = certificate.graph.above
-    for row in rows(certificate)[1:]:
+    for row in model_rows(certificate)[1:]:
         assert row.cut_above == bool(above[: row.index, row.index :].all())
 
 
 def test_the_difference_to_the_leader_is_within_the_margins():
     certificate = drawn([0.9, 0.8, 0.5, 0.2])
-    leader, *others = rows(certificate)
+    leader, *others = model_rows(certificate)
     assert leader.behind == leader.behind_interval == ""
     for row in others:
         low, high = map(float, row.behind_interval.split(" to "))
@@ -150,7 +151,7 @@ def test_a_certified_comparison_is_never_shown_with_the_other_sign():
     above = certificate.graph.above
     assert above.any()
     for a, b in np.argwhere(above).tolist():
-        assert not between(certificate, a, b).startswith("-")
+        assert not difference_interval(certificate, a, b).startswith("-")
 
 
 def test_what_was_not_tested_is_not_given_bounds():
@@ -159,9 +160,9 @@ def test_what_was_not_tested_is_not_given_bounds():
     certificate = Certificate.made(certify_design(scores, design, pilot=1))
     inside = [certificate.names.index(name) for name in certificate.candidate]
     outside = [i for i in range(4) if i not in inside]
-    assert between(certificate, *inside) == "not tested"
-    assert between(certificate, inside[0], outside[0]).startswith("at least ")
-    assert between(certificate, outside[0], inside[0]).startswith("at most ")
+    assert difference_interval(certificate, *inside) == "not tested"
+    assert difference_interval(certificate, inside[0], outside[0]).startswith("at least ")
+    assert difference_interval(certificate, outside[0], inside[0]).startswith("at most ")
 
 
 def overturned(**options) -> Certificate:
@@ -176,8 +177,8 @@ def overturned(**options) -> Certificate:
 def test_an_interval_that_contradicts_itself_is_called_that():
     certificate = overturned()
     assert certificate.content.contradictions == (("m0", "m1"),)
-    assert between(certificate, *map(certificate.names.index, ("m0", "m1"))) == "contradiction"
-    assert [row.behind_interval for row in rows(certificate)[:2]] == ["", "contradiction"]
+    assert difference_interval(certificate, *map(certificate.names.index, ("m0", "m1"))) == "contradiction"
+    assert [row.behind_interval for row in model_rows(certificate)[:2]] == ["", "contradiction"]
     out = StringIO()
     show_leaderboard(Console(file=out, width=120), certificate)
     assert "of threshold" not in out.getvalue()
@@ -193,18 +194,18 @@ def near(difference: float, **options) -> Certificate:
 
 
 def test_more_runs_are_not_called_for_where_the_difference_is_below_tau():
-    answer = verdict(near(0.05, tau=0.1))
-    assert answer.answer.startswith("No difference above 0.1 is certified yet: m0 is ahead of m1 by 0.0")
-    assert answer.contenders == "The intervals show that no difference is above 0.1, so more runs will not certify one."
-    assert "will not certify" not in verdict(near(0.1, tau=0.1)).contenders
+    said = answer(near(0.05, tau=0.1))
+    assert said.first.startswith("No difference above 0.1 is certified yet: m0 is ahead of m1 by 0.0")
+    assert said.contenders == "The intervals show that no difference is above 0.1, so more runs will not certify one."
+    assert "will not certify" not in answer(near(0.1, tau=0.1)).contenders
 
 
 def test_a_model_that_is_worse_by_less_than_tau_is_not_said_to_be_possibly_best():
     rng = np.random.default_rng(2)
     values = np.array([0.65, 0.6, 0.2])[None, :, None] + rng.normal(0.0, 0.05, (4, 3, 1000))
     certificate = Certificate.made(bbedge.certify(named(values.clip(0.0, 1.0)), tau=0.1))
-    assert between(certificate, 1, 0).count("-") == 2  # certified worse
-    assert verdict(certificate).contenders == "Two models could be best or within 0.1 of the best: m0, m1."
+    assert difference_interval(certificate, 1, 0).count("-") == 2  # certified worse
+    assert answer(certificate).contenders == "Two models could be best or within 0.1 of the best: m0, m1."
     assert "could be 1st may be worse than the best by 0.1 or less." in render_page(certificate)
     assert "may be worse than the best" not in render_page(drawn([0.9, 0.3]))
 

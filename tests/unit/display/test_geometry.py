@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bbedge.core.graph import Graph
-from bbedge.display.layout import can_draw, layered
+from bbedge.display.geometry import can_draw, layered
 
 
 def random_graph(seed: int) -> Graph:
@@ -50,5 +50,5 @@ def test_what_cannot_be_drawn_in_layers(monkeypatch):
     assert can_draw(Graph(chain))
     assert not can_draw(Graph(chain | chain.T))
     assert not can_draw(Graph(np.zeros((41, 41), dtype=bool)))
-    monkeypatch.setattr("bbedge.display.layout.find_spec", lambda name: None)
+    monkeypatch.setattr("bbedge.display.geometry.find_spec", lambda name: None)
     assert not can_draw(Graph(chain))

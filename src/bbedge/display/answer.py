@@ -1,73 +1,128 @@
-"""The answer of a certificate in a few sentences, the same words for every display."""
+"""The answer of a certificate in a few sentences, or the alarm if nothing shown is reliable: one wording for all."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import comparable, has_partial, over
-from bbedge.display.alarm import alarm
-from bbedge.display.ranking import between, observed
-from bbedge.display.scope import has_evidence, is_inside_first_run, progress, risk
-from bbedge.records.certificate import Prospect
-from bbedge.text import counted
+from bbedge.display.ranking import difference_interval, observed_difference
+from bbedge.display.scope import error_risk, first_run_progress, has_evidence, is_inside_first_run
+from bbedge.text import counted, shown
 
 MOST_NAMED = 8
 """So many models that could be best are named; the table has the others."""
 
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_MOST_CONTRADICTIONS = 5
+_MEANING = (
+    "Either this is one of the errors that alpha allows, or an assumption does not hold (dependent blocks, copied "
+    "runs, a design changed after the scores were seen), or labels were swapped between runs. Do not rely on anything "
+    "shown here until you know which. Check that all runs use the same name for the same model and the same item, that "
+    "every run was made separately, and what bbedge diagnose says of the scores."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Alarm:
+    """What a reader must know before anything else: why nothing shown is reliable."""
+
+    word: str
+    """What it is called, in capitals."""
+    what: str
+    """What was found."""
+    meaning: str
+    """What it means, and what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CertificateAnswer:
     """What a reader wants to know first."""
 
-    answer: str
+    first: str
     """Who leads, and whom it is certified to beat."""
-    contenders: str
+    contenders: str = ""
     """Which models could be best, or what an open comparison still needs; may be empty."""
-    risk: str
+    risk: str = ""
     """The risk that anything shown is wrong; empty as long as nothing was measured."""
 
     @property
     def rest(self) -> str:
-        """What follows the answer; may be empty."""
-        return " ".join(part for part in (self.contenders, self.risk) if part)
+        """What follows the first sentence; may be empty."""
+        return " ".join(filter(None, (self.contenders, self.risk)))
 
     def __str__(self) -> str:
-        return f"{self.answer} {self.rest}".rstrip()
+        return f"{self.first} {self.rest}".rstrip()
 
 
-def verdict(certificate: Certificate) -> Verdict:
+def alarm(certificate: Certificate) -> Alarm | None:
+    """What is wrong with a certificate as a whole, of which it may be a view; ``None`` if nothing is."""
+    whole = certificate.headline or certificate
+    if whole.flaw is not None:
+        return Alarm(
+            word="ALTERED CERTIFICATE",
+            what=f"{shown(whole.flaw, None)}.",
+            meaning="Nothing shown here is reliable: it is not what was certified. Get the certificate from its source "
+            "again, or check it against its scores with bbedge verify.",
+        )
+    if not whole.is_contradicted:
+        return None
+    found = [text for each in (whole, *whole.views) for text in _contradictions(each)]
+    if not found:  # of a view that was taken out of its certificate
+        found = ["another view of the same design contradicts itself"]
+    left_out = len(found) - _MOST_CONTRADICTIONS
+    more = f"; {counted(left_out, 'more contradiction')}" if left_out > 0 else ""
+    return Alarm(word="CONTRADICTION", what=f"{'; '.join(found[:_MOST_CONTRADICTIONS])}{more}.", meaning=_MEANING)
+
+
+def _contradictions(certificate: Certificate) -> Iterator[str]:
+    """What contradicts itself in a view."""
+    content, units, most = certificate.content, certificate.units, _MOST_CONTRADICTIONS
+    label = dict(zip(certificate.names, certificate.labels, strict=True))
+    where = f" (view {shown(certificate.name)})" if certificate.name else ""
+    for group in content.contradictions:
+        names = [label[name] for name in group]
+        if len(names) == 2:
+            yield f"{names[0]} and {names[1]} are each certified better than the other{where}"
+        else:
+            some = ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+            yield f"each of these models is certified better than the others: {some}{where}"
+    for each in content.crossed_intervals or ():
+        first, *second = (label[name] for name in each.names)
+        of, sign = (f"the difference {first} minus {second[0]}", "+") if second else (f"the mean of {first}", "")
+        ends = f"at least {units.at_least(each.lower, sign)} and at most {units.at_most(each.upper, sign)}"
+        yield f"the bounds of {of} exclude each other, {ends}{where}"
+
+
+def answer(certificate: Certificate) -> CertificateAnswer:
     """The answer of a certificate.
 
     Only what the displayed graph certifies is stated as certain; means are called what was seen so far.
     """
-    wrong = alarm(certificate)
+    wrong, names, n_resolved = alarm(certificate), certificate.names, certificate.ranks.n_resolved
     if wrong is not None:
-        return Verdict(answer=wrong.answer, contenders=wrong.meaning, risk="")
+        return CertificateAnswer(first=f"{wrong.word}: {wrong.what}", contenders=wrong.meaning)
     if not has_evidence(certificate):
-        return Verdict(answer="Nothing is certified yet: there is no complete run.", contenders="", risk="")
-    if is_inside_first_run(certificate) and not certificate.ranks.n_resolved:
-        return Verdict(answer="Nothing is certified yet.", contenders=_so_far(certificate), risk="")
+        return CertificateAnswer(first="Nothing is certified yet: there is no complete run.")
+    inside = first_run_progress(certificate)
+    so_far = f"The first run is not complete: {inside}." if inside else ""
+    if inside and not n_resolved:
+        return CertificateAnswer(first="Nothing is certified yet.", contenders=so_far)
     if certificate.pilot_replicates is not None:
         pilot = f"A pilot of {counted(certificate.pilot_replicates, 'run')}, not part of the evidence, chose them."
-        contenders = f"{pilot} {_so_far(certificate)}".rstrip()
-        return Verdict(answer=_candidate(certificate), contenders=contenders, risk=risk(certificate))
-    if not certificate.ranks.n_resolved:
-        return Verdict(answer=_seen(certificate), contenders=_needed(certificate), risk=risk(certificate))
-    if len(certificate.names) == 2:
-        return Verdict(answer=f"{_beaten(certificate)}.", contenders=_so_far(certificate), risk=risk(certificate))
-    contenders = " ".join(words for words in (_contenders(certificate), _so_far(certificate)) if words)
-    return Verdict(answer=_leader(certificate), contenders=contenders, risk=risk(certificate))
-
-
-def _so_far(certificate: Certificate) -> str:
-    """How far the first run has come, while it is not complete."""
-    return f"The first run is not complete: {progress(certificate)}." if is_inside_first_run(certificate) else ""
+        first, contenders = _candidate(certificate), f"{pilot} {so_far}"
+    elif not n_resolved:
+        first, contenders = _seen(certificate), _needed(certificate)
+    elif len(names) == 2:
+        first, contenders = _beaten(certificate), so_far
+    else:
+        first, contenders = _leader(certificate), f"{_contenders(certificate)} {so_far}"
+    return CertificateAnswer(first=first, contenders=contenders.strip(), risk=error_risk(certificate))
 
 
 def in_words(number: int) -> str:
@@ -87,11 +142,11 @@ def _leader(certificate: Certificate) -> str:
         every = "both" if others == 2 else f"all {in_words(others)}"
         return f"{leader} is best: it beats {every} other models{above}."
     # Without means that can be compared, models that could be best are in no order.
-    ordered = not is_inside_first_run(certificate) and not has_partial(certificate, _possible_best(certificate))
-    if beats and not ordered:
-        return f"{leader} beats {beats:,} of {counted(others, 'other model')}{above}."
+    possible_best = np.flatnonzero(certificate.ranks.n_better == 0).tolist()
+    ordered = not is_inside_first_run(certificate) and not has_partial(certificate, possible_best)
     if beats:
-        return f"{leader} leads: it beats {beats:,} of {counted(others, 'other model')}{above}."
+        leads = "leads: it beats" if ordered else "beats"
+        return f"{leader} {leads} {beats:,} of {counted(others, 'other model')}{above}."
     decided = f"{certificate.ranks.n_resolved:,} of {counted(certificate.n_pairs, 'comparison')}"
     verb = "is" if certificate.ranks.n_resolved == 1 else "are"
     if not ordered:
@@ -100,10 +155,6 @@ def _leader(certificate: Certificate) -> str:
         f"{leader} has the highest mean of the models that could be best, but beats none{above}; "
         f"{decided} {verb} certified."
     )
-
-
-def _possible_best(certificate: Certificate) -> list[int]:
-    return [int(i) for i in np.flatnonzero(certificate.ranks.n_better == 0)]
 
 
 def _contenders(certificate: Certificate) -> str:
@@ -125,17 +176,11 @@ def _beaten(certificate: Certificate) -> str:
     lead = certificate.lead(0, 1) if certificate.all_pairs is not None else "> 0"
     sign, amount = lead.split(" ", 1)
     if float(amount) == 0.0:
-        return f"{better} beats {worse}"
-    word = "at least" if sign == "≥" else "more than"
-    return f"{better} beats {worse} by {word} {amount}{_points(certificate, float(amount))}"
-
-
-def _points(certificate: Certificate, amount: float) -> str:
-    """The same in points of a hundred, where scores are between 0 and 1."""
-    if certificate.score_range != (0.0, 1.0):
-        return ""
-    points = math.floor(amount * 1000.0 + 1e-9) / 10.0
-    return f" ({points:g} points of 100)" if points else ""
+        return f"{better} beats {worse}."
+    # In points of a hundred, too, where scores are between 0 and 1.
+    points = math.floor(float(amount) * 1000.0 + 1e-9) / 10.0 if certificate.score_range == (0.0, 1.0) else 0.0
+    in_points = f" ({points:g} points of 100)" if points else ""
+    return f"{better} beats {worse} by {'at least' if sign == '≥' else 'more than'} {amount}{in_points}."
 
 
 def _seen(certificate: Certificate) -> str:
@@ -147,8 +192,8 @@ def _seen(certificate: Certificate) -> str:
         why = ", because they are over different items" if has_partial(certificate) else ""
         return f"{nothing} is certified yet after {runs}, and the means cannot be compared{why}."
     first, second = found[:2]
-    seen = observed(certificate, first, second)
-    interval = between(certificate, first, second)
+    seen = observed_difference(certificate, first, second)
+    interval = difference_interval(certificate, first, second)
     names = certificate.labels[first], certificate.labels[second]
     if float(seen) == 0.0:
         words = f"{names[0]} and {names[1]} have the same mean after {runs}"
@@ -173,11 +218,20 @@ def _needed(certificate: Certificate) -> str:
         return (
             f"The intervals show that no difference is above {certificate.step:.4g}, so more runs will not certify one."
         )
-    likely = [each for each in certificate.content.outlook if each.more_replicates]
+    likely = [(each.more_replicates, each) for each in certificate.content.outlook if each.more_replicates]
     if not likely:
         return "More runs are needed; there is no trend yet that says how many."
-    prospect = min(likely, key=lambda each: each.more_replicates or ())
-    return f"{_about(prospect)} likely needed{_of_which(certificate, prospect)}."
+    (low, high), prospect = min(likely, key=itemgetter(0))
+    about = f"About {low:,} more runs are" if low == high else f"About {low:,} to {high:,} more runs are"
+    if low >= 1000:
+        about = "Thousands more runs are"
+    elif high == 1:
+        about = "About one more run is"
+    if len(certificate.names) == 2:
+        return f"{about} likely needed."
+    label = dict(zip(certificate.names, certificate.labels, strict=True))
+    first = f"{label[prospect.ahead]} over {label[prospect.behind]}"
+    return f"{about} likely needed for the first certificate, {first}."
 
 
 def _all_within_tau(certificate: Certificate) -> bool:
@@ -187,22 +241,6 @@ def _all_within_tau(certificate: Certificate) -> bool:
     margins = certificate.all_pairs.margins
     upper = -margins[~np.eye(len(margins), dtype=bool)]
     return bool(np.all(upper <= certificate.step))  # of a comparison that was not tested, NaN, nothing is known
-
-
-def _about(prospect: Prospect) -> str:
-    low, high = prospect.more_replicates or (1, 1)
-    if low >= 1000:
-        return "Thousands more runs are"
-    if high == 1:
-        return "About one more run is"
-    return f"About {low:,} more runs are" if low == high else f"About {low:,} to {high:,} more runs are"
-
-
-def _of_which(certificate: Certificate, prospect: Prospect) -> str:
-    if len(certificate.names) == 2:
-        return ""
-    label = dict(zip(certificate.names, certificate.labels, strict=True))
-    return f" for the first certificate, {label[prospect.ahead]} over {label[prospect.behind]}"
 
 
 def _candidate(certificate: Certificate) -> str:
