@@ -95,7 +95,7 @@ def test_a_harness_goes_from_checkpoint_to_checkpoint(made):
     assert "Run 2 models on all 60 items, because the first pass is complete and later ones have no checkpoints" in said
     assert "then add the complete replicate 2: bbedge board add board.bbedge FILES" in said
     assert "all is in order" in made("verify", BOARD)
-    assert "epoch 1, first pass, checkpoint 2, 30 blocks, 2" in made("log", BOARD)
+    assert "epoch 1, replicate 1 up to 30 blocks, 2" in made("log", BOARD)
 
 
 def test_the_table_of_items_is_one_that_the_board_reads(made):
