@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import structs
 
 from bbedge.cli.board_add import DesignFile, Place, add, add_model, next_, open_board
 from bbedge.cli.board_design import IncompleteRule, design_values, frozen_design, start_files
 from bbedge.cli.board_words import announcement, claims, graph_csv, particulars
-from bbedge.cli.options import Reading, Without, grouped
+from bbedge.cli.options import Without, check_pairs, grouped, read
 from bbedge.cli.output import (
     AllRows,
     Page,
@@ -30,9 +30,9 @@ from bbedge.cli.output import (
     write_certificate,
     written_at,
 )
-from bbedge.cli.views import Suite
 from bbedge.errors import DomainError
 from bbedge.files import read_text, write_whole
+from bbedge.records.reading import ABOUT_ITEMS, Reading
 from bbedge.text import counted, display_names, shown, shown_path
 
 if TYPE_CHECKING:
@@ -85,9 +85,8 @@ def init(
             show_default=False,
         ),
     ] = None,
-    suite: Suite,
     incomplete: IncompleteRule = None,
-    reading: Annotated[Reading, Without("incomplete", "column", "replicate_from", "max_size")],
+    reading: Annotated[Reading, Without("incomplete", "column", "replicate_from", "max_size", *ABOUT_ITEMS)],
 ) -> None:
     """Freeze a design and create the board. Prints a text to publish before the first run.
 
@@ -100,12 +99,12 @@ def init(
     from bbedge.board import Board
     from bbedge.readers import read_items
 
-    options = design_values(suite, incomplete, planned)
+    options = design_values(reading, incomplete, planned)
     if from_scores:
         if design is not None or items is not None or models:
             raise DomainError("--from writes the design, items and models; leave out --design, --items and --models")
-        read = replace(reading, incomplete="worst-case" if incomplete else "refuse")
-        _start(place, read.table(from_scores, gaps=True, item_columns=suite.columns), options)
+        rule = "worst-case" if incomplete else "refuse"
+        _start(place, read(from_scores, structs.replace(reading, incomplete=rule), gaps=True), options)
         return
     if design is None or items is None or not models:
         raise DomainError(
@@ -113,7 +112,7 @@ def init(
             "existing scores"
         )
     benchmark, names = read_items(items), _names(models)
-    reading.check_pairs(len(names))
+    check_pairs(reading, len(names))
     frozen = frozen_design(design, options)
     board = Board.create(
         place, frozen, models=names, items=benchmark.items, blocks=benchmark.blocks, columns=benchmark.columns

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from msgspec import structs
 
 from bbedge.cli.board_design import items_table, read_design
 from bbedge.cli.board_words import at_checkpoint, news
 from bbedge.cli.claim import CopiesRule
-from bbedge.cli.options import Reading, Without, grouped
+from bbedge.cli.options import PlainReading, Without, grouped, read
 from bbedge.cli.output import JsonOut, exit_if_contradicted, say, say_written, write_json
 from bbedge.errors import BoardError, DesignError
 from bbedge.files import write_whole
+from bbedge.records.reading import Reading
 from bbedge.text import counted, display_names, folded, shown, shown_path
 
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ def _is_frozen(board: Board, path: Path) -> bool:
 
 
 Files = Annotated[list[Path], typer.Argument(help="Score tables or logs, as for certify.", show_default=False)]
-BoardReading = Annotated[Reading, Without("blocks", "score_range", "incomplete", "column")]
+BoardReading = Annotated[PlainReading, Without("blocks", "score_range", "incomplete", "column")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,9 +178,13 @@ def _read(board: Board, files: Sequence[Path], reading: Reading, *, part: bool =
     # in parts they are no gaps: models that were stopped inside of it have no scores after their last checkpoint.
     has_parts = part or board.state.epoch.is_inside_pass
     rule = "refuse" if board.design.incomplete == "refuse" and not has_parts else "worst-case"
-    chosen = replace(reading, score_range=board.design.score_range, incomplete=rule)
-    choices = replace(chosen.choices, preferred_names=tuple(board.state.epoch.models))
-    return chosen.table(files, least_models=1, identify=True, gaps=True, choices=choices)
+    chosen = structs.replace(
+        reading,
+        score_range=board.design.score_range,
+        incomplete=rule,
+        preferred_names=tuple(board.state.epoch.models),
+    )
+    return read(files, chosen, least_models=1, identify=True, gaps=True)
 
 
 def _numbered(what: str, numbers: Sequence[int]) -> str:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from bbedge.cli.views import Suite
 from bbedge.core.views import HEADLINE
 from bbedge.errors import DataError, DesignError
 from bbedge.files import read_text, write_whole
+from bbedge.records.reading import Reading
 from bbedge.text import quoted, shown_path
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ copies = "refuse"            # or "allow": count replicates with the same scores
 """
 
 
-def design_values(suite: Suite, incomplete: str | None, planned: int | None) -> dict[str, Any]:
+def design_values(suite: Reading, incomplete: str | None, planned: int | None) -> dict[str, Any]:
     """What options say of a design, as its file would."""
     shares = suite.shares
     headline = {"macro": suite.macro, "weights": suite.weights, "share": shares.get(HEADLINE)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +10,7 @@ import typer
 
 from bbedge.cli.claim import Claim
 from bbedge.cli.expectations import Expectations
-from bbedge.cli.options import Reading, ScoreFiles, Without, grouped
+from bbedge.cli.options import PlainReading, ScoreFiles, Without, check_pairs, grouped, read
 from bbedge.cli.output import (
     AllRows,
     JsonOut,
@@ -26,8 +25,8 @@ from bbedge.cli.output import (
     write_certificate,
     write_json,
 )
-from bbedge.cli.views import About, Suite, reading_record
 from bbedge.errors import DomainError
+from bbedge.records.reading import Reading
 from bbedge.text import counted, shown_path
 
 if TYPE_CHECKING:
@@ -35,11 +34,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bbedge.baselines import Method
-    from bbedge.certificate.certificate import Certificate
     from bbedge.core.design import Design
     from bbedge.core.leaderboard import Leaderboard
     from bbedge.core.scores import DesignOptions, Scores
-    from bbedge.display.page.payload import ItemScores
     from bbedge.display.reports import Claims
 
 
@@ -48,7 +45,6 @@ def certify(
     scores: ScoreFiles,
     *,
     claim: Claim,
-    suite: Suite,
     top_k: Annotated[
         int | None,
         typer.Option(
@@ -66,8 +62,7 @@ def certify(
             show_default=False,
         ),
     ] = None,
-    reading: Reading,
-    about: Annotated[About, Without("item_column")],
+    reading: Annotated[Reading, Without("item_column")],
     device: Annotated[
         str | None,
         typer.Option(
@@ -134,7 +129,9 @@ def certify(
     """
     from bbedge.certificate.certificate import Certificate
     from bbedge.certificate.exports import pair_arrays, write_arrays
+    from bbedge.core.views import suite_options
     from bbedge.display.terminal import MOST_ROWS, show_leaderboard
+    from bbedge.readers.convert import sample_addresses
 
     if arrays_out is not None and arrays_out.suffix != ".npz":
         raise DomainError(f"--arrays {shown_path(arrays_out)}: use a file name that ends with .npz")
@@ -142,24 +139,26 @@ def certify(
     if pilot is not None and top_k is None:
         raise DomainError("--pilot needs --top-k K; pass the number of models that the pilot chooses")
     written = json_out is not None or page.html_out is not None
-    table = about.table(reading, scores, suite.columns, provenance=written)
-    record = reading_record((reading, about, suite))
-    if written and record.is_given:
-        table = replace(table, reading=record)
+    table = read(scores, reading, gaps=True, provenance=written)
+    if written and reading.stated.changed():
+        table = replace(table, reading=reading.stated)
     info = model_info(page.model_info, table.models)
-    reading.check_pairs(len(table.models))
+    check_pairs(reading, len(table.models))
     if top_k is not None and not 1 <= top_k < len(table.models):
         raise DomainError(
             f"--top-k {top_k} is not allowed; with {len(table.models)} models choose 1 to {len(table.models) - 1}"
         )
     statements = expectations.read(table)
-    options: DesignOptions = {**claim.options, **suite.options(table, reading.metric)}
+    options: DesignOptions = {**claim.options, **suite_options(table, **reading.suite, shares=reading.shares)}
     leaderboard = _run(table, options, top_k=top_k, pilot=pilot, device=device)
     certificate = view.chosen(Certificate.made(leaderboard, shown=view.shown))
     leaderboard = certificate.leaderboard or leaderboard  # that of the view, if one was asked for
     if arrays_out is not None:
         write_arrays(arrays_out, pair_arrays(leaderboard))
-    items = _items(certificate, table, scores, about, reading, pilot) if page.with_items else None
+    items = None
+    if page.with_items:
+        known = sample_addresses(scores, reading, items=table.items, models=table.models)
+        items = item_scores(certificate, table, pilot=pilot or 0, addresses=known)
     out = write_certificate(certificate, json_out=json_out, page=page, info=info, items=items)
     show_leaderboard(
         out,
@@ -174,29 +173,6 @@ def certify(
     exit_if_contradicted(certificate)
     if code:
         raise typer.Exit(code)
-
-
-def _items(
-    certificate: Certificate,
-    table: Scores,
-    files: Sequence[Path],
-    about: About,
-    reading: Reading,
-    pilot: int | None,
-) -> ItemScores:
-    """The scores of single items, with the places of their samples in logs."""
-    from bbedge.readers.convert import sample_addresses
-
-    known = sample_addresses(
-        files,
-        choices=about.choices(reading),
-        columns=reading.columns,
-        item_list=about.items,
-        items=table.items,
-        models=table.models,
-        limits=reading.limits,
-    )
-    return item_scores(certificate, table, pilot=pilot or 0, addresses=known)
 
 
 def _run(
@@ -229,7 +205,7 @@ def compare(
     claim: Annotated[
         Claim, Without("method", "margin_share", "mean_share", "planned", "evidence", "prediction", "stakes")
     ],
-    reading: Reading,
+    reading: PlainReading,
     seed: Annotated[int, typer.Option(help="Seed of the methods that draw random numbers.")] = 1,
     json_out: JsonOut = None,
     verbose: Annotated[
@@ -249,8 +225,8 @@ def compare(
     from bbedge.display.reports import claims_document, show_claims
 
     chosen = [method(name.strip()) for name in methods.split(",")] if methods else list(METHODS.values())
-    table = reading.table(scores)
-    reading.check_pairs(len(table.models))
+    table = read(scores, reading)
+    check_pairs(reading, len(table.models))
     design = table.design(**claim.options)
     table.check_copies(design.copies)
     reference = METHODS["BB-EDGE-X"].run(design, table.values, np.random.default_rng(seed))

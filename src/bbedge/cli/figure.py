@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.options import Reading, Without, grouped
+from bbedge.cli.options import PlainReading, Without, grouped, read
 from bbedge.cli.output import Source, View, say
 from bbedge.errors import DomainError
 from bbedge.files import write_whole
@@ -31,6 +31,7 @@ Outs = Annotated[
     typer.Argument(metavar="OUT...", help="Files to write; the file extension selects the format.", show_default=False),
 ]
 
+_OF_LOGS = ("format", "metric", "filter", "model_name", "replicate_from", "model_from")
 PICTURES = (".png", ".svg", ".pdf")
 
 
@@ -130,9 +131,9 @@ def stability(
     scores: Annotated[Path, typer.Argument(metavar="SCORES", help="A score table, as for certify.")],
     out: Outs,
     reading: Annotated[
-        Reading,
+        PlainReading,
         Without(
-            "blocks", "kind", "metric", "filter_", "model_name", "replicate_from", "model_from", "skip", "max_size"
+            "blocks", "format", "metric", "filter", "model_name", "replicate_from", "model_from", "skip", "max_size"
         ),
     ],
     paper: Paper,
@@ -141,7 +142,7 @@ def stability(
     from bbedge.display.figures import stability_figure
 
     def draw() -> Figure:
-        table = reading.table([scores])
+        table = read([scores], reading)
         return stability_figure(table.values.mean(axis=2), table.models, table.replicates)
 
     _draw(out, draw, paper)

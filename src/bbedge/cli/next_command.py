@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from bbedge.cli.options import option_words
-
 if TYPE_CHECKING:
     from bbedge.readers.survey import MetricFacts, Survey
 
@@ -42,7 +40,7 @@ def next_command(found: Survey, sources: Sequence[str], given: Sequence[str]) ->
     elif found.remedy is not None:
         command = "diagnose" if _has_one_model(found) else "certify"
         options += ["--incomplete", "zero" if command == "diagnose" else found.remedy]
-    options += [word for argument in found.proposal for word in option_words(argument)]
+    options += [word for argument in found.proposal for word in argument.words]
     if found.to_choose:
         if "--metric" not in options:
             options += [part for name in _metrics(found) for part in ("--metric", name)]
@@ -55,7 +53,7 @@ def next_command(found: Survey, sources: Sequence[str], given: Sequence[str]) ->
 
 def _without_replaced(given: Sequence[str], found: Survey) -> list[str]:
     """The options that were given, without those for which the proposal has another value."""
-    replaced = {option_words(each)[0] for each in found.proposal if each.name in ("model_from", "replicate_from")}
+    replaced = {each.words[0] for each in found.proposal if each.name in ("model_from", "replicate_from")}
     options: list[str] = []
     for word, before in zip(given, ("", *given), strict=False):
         if word not in replaced and before not in replaced:

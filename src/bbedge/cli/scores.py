@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bbedge.cli.next_command import model_from_fields, next_command, ranked_metrics
-from bbedge.cli.options import Reading, ScoreFiles, Without, as_option, grouped
+from bbedge.cli.options import PlainReading, ScoreFiles, Without, as_option, grouped
 from bbedge.cli.output import JsonOut, say, spinner, write_json
-from bbedge.cli.views import About
 from bbedge.errors import DomainError
 from bbedge.readers.choices import ERROR_KINDS
+from bbedge.records.reading import SUITE, Reading
 from bbedge.text import counted, listed, shown, shown_path
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _NUMBERS = ("samples", "errors", "values", *ERROR_KINDS)
 
 @grouped
 def inspect_scores(
-    scores: ScoreFiles, *, reading: Annotated[Reading, Without("incomplete")], json_out: JsonOut = None
+    scores: ScoreFiles, *, reading: Annotated[PlainReading, Without("incomplete")], json_out: JsonOut = None
 ) -> None:
     """List what is in score files and logs: models, items, replicates, options to choose, possible problems.
 
@@ -52,15 +52,7 @@ def inspect_scores(
 
     files = [str(path) for path in scores]
     with spinner() as progress:
-        found = survey(
-            files,
-            blocks=reading.blocks,
-            score_range=reading.score_range,
-            columns=reading.columns,
-            choices=reading.choices,
-            progress=progress,
-            limits=reading.limits,
-        )
+        found = survey(files, reading, progress=progress)
     command = next_command(found, files, reading.words())
     console = write_json(json_out, lambda: _document(found, command))
     _show_contents(console, found)
@@ -326,8 +318,7 @@ def convert(
     to: Annotated[
         Path, typer.Option(metavar="OUT", help="The file to write: .parquet, .csv or .jsonl.", show_default=False)
     ],
-    reading: Annotated[Reading, Without("score_range", "incomplete")],
-    about: Annotated[About, Without("metric_range")],
+    reading: Annotated[Reading, Without(*SUITE, "score_range", "incomplete", "metric_range")],
 ) -> None:
     """Convert score tables and logs to one table: Parquet, CSV or JSONL, by the ending of --to.
 
@@ -346,17 +337,7 @@ def convert(
     if to.suffix.lower() not in KINDS:
         raise DomainError(f"--to {shown_path(to)}: use a file name that ends with {', '.join(KINDS)}")
     with spinner() as progress:
-        done = write(
-            [str(path) for path in scores],
-            to,
-            blocks=reading.blocks,
-            columns=reading.columns,
-            choices=about.choices(reading),
-            progress=progress,
-            limits=reading.limits,
-            item_columns=about.item_column or (),
-            items=about.items,
-        )
+        done = write([str(path) for path in scores], to, reading, progress=progress)
     said = (
         f"{shown_path(to)}: {counted(done.rows, 'score')} of {counted(done.models, 'model')} on "
         f"{counted(done.items, 'item')} in {counted(done.replicates, 'replicate')}."

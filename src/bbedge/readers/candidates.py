@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec import structs
 
 from bbedge.errors import Argument, BbedgeError
 from bbedge.readers.assemble.grid import grouped
-from bbedge.readers.choices import Choice, Choices, OpenChoiceError
+from bbedge.readers.choices import OpenChoiceError, name_in_path, name_origin
 from bbedge.readers.limits import LimitError
 from bbedge.readers.tables import Table
 from bbedge.readers.tables.columns import ALIASES, FIRST_ALIASES, OPTIONAL, ROLES, Role
-from bbedge.readers.tables.roles import ColumnError
+from bbedge.readers.tables.roles import ColumnError, chosen_columns
 from bbedge.readers.tables.wide import as_wide
 from bbedge.readers.tables.wrappers import as_number, rows_of, with_chosen
+from bbedge.records.reading import Reading
 
 # Names that columns of other tables have as well, such as lists of tasks: alone they do not make a table of scores.
 _WEAK_ITEMS = frozenset({"id", "index", "test", "task", "prompt", "question"})
@@ -31,17 +33,18 @@ _MOST = 8
 _USUAL = re.compile(r"^(results?|scores?|outputs?|predictions?|data|samples?)\b|_results$", re.IGNORECASE)
 
 
-def looks_like_scores(table: Table, *, chosen: Mapping[Role, str], choices: Choices, by_name: bool = False) -> bool:
+def looks_like_scores(table: Table, reading: Reading, *, by_name: bool = False) -> bool:
     """Whether a table may be one of scores, also where its columns do not say which is which.
 
     ``by_name`` asks for usual names of columns instead.
     """
+    chosen = chosen_columns(reading)
     table = with_chosen(table, chosen)
     found = table.columns()
-    if choices.format in ("table", "wide") or any(name in found for name in chosen.values()):
+    if reading.format in ("table", "wide") or any(name in found for name in chosen.values()):
         return True
-    by_path: tuple[Role, ...] = ("model",) if (origin := choices.origin("model")) and origin.is_of_path else ()
-    if as_wide(table, chosen=chosen, asked=False, dropped=choices.drop_columns, given=by_path) is not None:
+    by_path: tuple[Role, ...] = ("model",) if (origin := name_origin(reading, "model")) and origin.is_of_path else ()
+    if as_wide(table, chosen=chosen, asked=False, dropped=reading.drop_column, given=by_path) is not None:
         return True
     names = {name.strip().casefold() for name in found}
     has = {role: bool(names & {role, *ALIASES[role]}) for role in ROLES}
@@ -62,7 +65,7 @@ def with_score_proposal(error: ColumnError, table: Table, chosen: Mapping[Role, 
         return error
     columns = score_columns(table) if error.role == "score" else _item_columns(table)
     if columns:
-        error.proposal = (Argument("columns", {error.role: columns[0]}),)
+        error.proposal = (Argument("column", {error.role: columns[0]}),)
     return error
 
 
@@ -109,26 +112,22 @@ def _leaves(row: Mapping[str, Any], prefix: str = "", depth: int = 0) -> list[tu
 
 
 def proposed(
-    error: BbedgeError,
-    read: Callable[[Choices, Mapping[str, str] | None], object],
-    choices: Choices,
-    columns: Mapping[str, str] | None,
-    paths: Sequence[str],
+    error: BbedgeError, read: Callable[[Reading], object], reading: Reading, paths: Sequence[str]
 ) -> tuple[tuple[Argument, ...], BbedgeError | None]:
     """The choices that an error proposes, those that are proposed once they are made, and the error that is left.
 
-    ``read`` reads the files, which have these paths, with other choices and columns.
+    ``read`` reads the files, which have these paths, with other options.
     """
     made: list[Argument] = []
     while isinstance(error, OpenChoiceError) and error.proposal and len(made) < _MOST:
         for argument in error.proposal:
-            one = _of_paths(argument, choices, paths)
+            one = _of_paths(argument, reading, paths)
             if one in made:
                 return tuple(made), error
             made.append(one)
-            choices, columns = _with(one, choices, columns)
+            reading = reading.with_argument(one)
         try:
-            read(choices, columns)
+            read(reading)
         except LimitError:
             raise
         except BbedgeError as next_error:
@@ -138,24 +137,14 @@ def proposed(
     return tuple(made), error
 
 
-def _of_paths(argument: Argument, choices: Choices, paths: Sequence[str]) -> Argument:
+def _of_paths(argument: Argument, reading: Reading, paths: Sequence[str]) -> Argument:
     """The argument; the model from the folder where files have the same name, or one that all tools give."""
-    if argument != Choice("model_from", "file"):
+    if argument != Argument("model_from", "file"):
         return argument
-    names = {replace(choices, model_from="file").in_path(path, "model") for path in paths}
-    folders = {replace(choices, model_from="folder").in_path(path, "model") for path in paths}
+    names, folders = (
+        {name_in_path(structs.replace(reading, model_from=where), path, "model") for path in paths}
+        for where in ("file", "folder")
+    )
     usual = any(name is not None and _USUAL.search(name) for name in names)
     same = len(names) < len(paths) and len(folders) > len(names)
-    return Choice("model_from", "folder") if same or (usual and len(folders) == len(paths)) else argument
-
-
-def _with(
-    argument: Argument, choices: Choices, columns: Mapping[str, str] | None
-) -> tuple[Choices, Mapping[str, str] | None]:
-    """The choices and columns with one more."""
-    value: Any = argument.value
-    if argument.name == "columns" and isinstance(value, Mapping):
-        return choices, {**(columns or {}), **value}
-    if isinstance(value, tuple):
-        value = (*getattr(choices, argument.name), *value)
-    return replace(choices, **{argument.name: value}), columns
+    return Argument("model_from", "folder") if same or (usual and len(folders) == len(paths)) else argument

@@ -23,7 +23,7 @@ def schema(kind: type, title: str) -> Any:  # noqa: ANN401 - any JSON
     texts = {record.__name__: _field_texts(record) for record in _records(msgspec.inspect.type_info(kind))}
     for name, record in content["$defs"].items():
         for key in record["properties"]:
-            record["properties"][key]["description"] = texts[name][key]
+            record["properties"][key] |= {"description": texts[name][key]} if key in texts[name] else {}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title} | _clean(content)
 
 

@@ -24,7 +24,6 @@ from bbedge.core.views import SuiteOptions
 from bbedge.errors import Argument, BbedgeError, BoardError, DomainError, FormatError, NoBoardError
 from bbedge.records.certificate import Document
 from bbedge.records.notes import NoteKind
-from bbedge.records.reading import as_options
 from bbedge.text import counted, listed, quoted, shown
 from bbedge.verify.consistency import check_consistency
 from bbedge.verify.differences import (
@@ -190,11 +189,11 @@ def _reading_check(document: Document, scores: Scores) -> Iterator[Check]:
     stated = (document.provenance and document.provenance.reading) or None
     if stated is None:
         return
-    words = " ".join(as_options(stated, taken=True) + as_options(stated, taken=False))
+    words = " ".join(stated.words())
     if scores.reading is None:
         text = f"how these scores were read is not known; the certificate states {shown(words, None)}"
         yield Check(kind="reading", status="unknown", text=text)
-    elif plain(stated) == plain(scores.reading):
+    elif stated == scores.reading:
         yield Check(kind="reading", status="ok", text=f"as the certificate states: {shown(words, None)}")
     else:
         text = f"the files were read with other options; the certificate states {shown(words, None)}"

@@ -13,7 +13,7 @@ from bbedge.errors import Argument, Part
 from bbedge.readers.assemble.coding import Chunk, Coder
 from bbedge.readers.assemble.grid import Grid, grouped
 from bbedge.readers.assemble.pairing import model_of_files, path_pattern
-from bbedge.readers.choices import Choice, OpenChoiceError
+from bbedge.readers.choices import OpenChoiceError
 from bbedge.readers.tables import Table
 from bbedge.readers.tables.columns import ROLES, Role
 from bbedge.readers.tables.wide import wide_inside
@@ -119,11 +119,11 @@ def _remedy(
     replicate, joined = {"replicate": column}, {"item": f"{item}+{column}"}
     is_run = any(word in column.casefold() for word in _RUNS)
     return (
-        (Argument("columns", replicate if is_run else joined),),
+        (Argument("column", replicate if is_run else joined),),
         f"{said}these rows differ in column {listed(apart)}: pass ",
-        Argument("columns", {role: shown(name) for role, name in replicate.items()}),
+        Argument("column", {role: shown(name) for role, name in replicate.items()}),
         " if it counts repeated runs, or ",
-        Argument("columns", {role: shown(name) for role, name in joined.items()}),
+        Argument("column", {role: shown(name) for role, name in joined.items()}),
         " if it is a part of the item; otherwise remove one of them",
     )
 
@@ -136,10 +136,10 @@ def _of_files(
     skip, runs = _repeating(coder, grid), _run_of_file(coder, paths)
     proposal: tuple[Argument, ...] = (runs,) if runs is not None and "replicate" not in coder.vocabularies else ()
     if skip is not None:
-        proposal = (Choice("skip", (path_of(skip),)),)
+        proposal = (Argument("skip", (path_of(skip),)),)
     leave_out = (
         "leave the file that repeats the other out with ",
-        Choice("skip", (shown_path(path_of(skip or tables[1])),)),
+        Argument("skip", (shown_path(path_of(skip or tables[1])),)),
     )
     if runs is None:
         return (
@@ -165,9 +165,9 @@ def _run_of_file(coder: Coder, paths: Sequence[str]) -> Argument | None:
     by = "file" if len({PurePath(path).name for path in paths}) > 1 else "folder"
     models = model_of_files(coder)
     if models is None or len(set(models.values())) == 1:
-        return Choice("replicate_from", by)
+        return Argument("replicate_from", by)
     pattern = path_pattern(list(models), list(models.values()))
-    return None if pattern is None else Choice("replicate_from", pattern.replicate_from)
+    return None if pattern is None else Argument("replicate_from", pattern.replicate_from)
 
 
 def _repeating(coder: Coder, grid: Grid) -> Table | None:

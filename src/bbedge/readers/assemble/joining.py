@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bbedge.errors import DomainError, FormatError
+from bbedge.errors import Argument, DomainError, FormatError
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.assemble.grid import grouped, ordered_replicates
 from bbedge.readers.assemble.pairing import path_notes, with_runs
@@ -18,9 +18,10 @@ from bbedge.readers.assemble.shaping import (
     check_alike,
     check_headline,
     check_one_metric,
+    describe,
     wide_notes,
 )
-from bbedge.readers.choices import Choice, Choices
+from bbedge.readers.choices import name_origin, replicates_are_seeds
 from bbedge.readers.logs.naming import check_same_questions, merge_models, merged_notes, refuse_shared_names
 from bbedge.readers.logs.runs import PassBook, Watch, check_caches, check_copies, run_notes
 from bbedge.readers.logs.table import LogTable
@@ -32,6 +33,7 @@ from bbedge.readers.tables.frames import Frame
 from bbedge.readers.tables.roles import METRIC, ORIGINAL, ColumnError, chosen_columns
 from bbedge.readers.tables.wrappers import ChosenMetric, MetricTable
 from bbedge.records.notes import Note
+from bbedge.records.reading import UNIT, Reading
 from bbedge.text import quoted, shown_path
 
 if TYPE_CHECKING:
@@ -70,22 +72,20 @@ class Rows:
 
 def join_rows(
     given: Sequence[str | os.PathLike[str] | DataFrameLike],
+    reading: Reading,
     *,
-    blocks: str | None,
-    score_range: tuple[float, float] | None,
-    columns: Mapping[str, str] | None,
-    choices: Choices,
-    described: Described | None = None,
+    mapped: bool = True,
     progress: Callable[[str], None] | None = None,
 ) -> Rows:
-    """Read everything. Without a score range, scores are neither checked against one nor mapped."""
-    chosen = chosen_columns(columns, blocks)
-    passes, watch, wanted = PassBook(), Watch(), described or Described()
-    scales = _scales(choices, wanted, score_range)
-    shaping = Shaping(chosen=chosen, choices=choices, blocks=blocks, described=wanted, scales=scales)
+    """Read everything. Scores that are not ``mapped`` to [0, 1] are not checked against the score range either."""
+    passes, watch, wanted = PassBook(), Watch(), describe(reading)
+    scales = _scales(reading, wanted) if mapped else None
+    if not mapped and reading.metric_range:
+        raise DomainError(Argument("metric_range"), " has no effect here: scores are kept as they are; leave it out")
+    shaping = Shaping(chosen=chosen_columns(reading), reading=reading, described=wanted, scales=scales)
     paths = [os.fspath(each) for each in given if isinstance(each, str | os.PathLike)]
-    sources = find_sources(paths, choices, chosen, apart=wanted.path)
-    tables = _opened(given, sources, shaping, score_range, passes, watch)
+    sources = find_sources(paths, reading)
+    tables = _opened(given, sources, shaping, passes, watch)
     logs = [table for table in tables if isinstance(table, LogTable)]
     shaping.check(tables, logs)
     if not any(isinstance(table, LogTable | MetricTable | ChosenMetric) for table in tables):
@@ -100,21 +100,22 @@ def join_rows(
         check_alike(tables, roles, role)
 
     # The scales of metrics map the scores before they are coded.
-    coder = Coder(score_range=score_range if scales is None else (0.0, 1.0))
+    score_range = reading.score_range if mapped else None
+    coder = Coder(score_range=score_range if scales is None else UNIT)
     for table, its_roles in zip(tables, roles, strict=True):
         _read(coder, table, its_roles, progress)
-    merged = merge_models(coder, choices)
+    merged = merge_models(coder, reading)
     if logs:
         passes.rename(merged)
         check_copies(passes)
-        refuse_shared_names(passes, choices)
+        refuse_shared_names(passes, reading)
     if logs and watch.changed:
-        origin = choices.origin("model")
+        origin = name_origin(reading, "model")
         reworded = origin is not None and origin.kind == "field"
         check_same_questions((each for log in logs for each in log.asked()), watch.changed, reworded=reworded)
     if scales is not None:
         scales.check_used()
-    check_headline(coder, choices.metrics)
+    check_headline(coder, reading.metric)
     check_one_metric(coder)
     if logs:
         # Passes stand for the replicates of logs until all runs are known.
@@ -124,7 +125,7 @@ def join_rows(
     names = ", ".join(table.name for table in tables)
     replicates, are_seeds = ["1"], False
     if "replicate" in coder.vocabularies:
-        are_seeds = choices.replicates_are_seeds or (
+        are_seeds = replicates_are_seeds(reading) or (
             not logs and all(is_seed(its_roles["replicate"]) for its_roles in roles)
         )
         replicates = ordered_replicates(coder.names("replicate"), are_seeds=are_seeds, tables=names)
@@ -134,13 +135,13 @@ def join_rows(
         # Runs of logs that were merely counted are not the replicates of these numbers anywhere else.
         numbered="replicate" in coder.vocabularies
         and not are_seeds
-        and (len(logs) < len(tables) or choices.replicate_from is not None),
+        and (len(logs) < len(tables) or reading.replicate_from is not None),
         are_seeds=are_seeds,
         blocked="block" in coder.vocabularies,
         notes=(
             *(_log_notes(logs, passes, watch, replicates) if logs else ()),
             *(scales.notes() if scales is not None else ()),
-            *wide_notes(tables, choices),
+            *wide_notes(tables, reading),
             *merged_notes(merged),
             *(path_notes(coder) if len(replicates) == 1 else ()),
             *sources.notes(),
@@ -153,14 +154,10 @@ def join_rows(
     )
 
 
-def _scales(choices: Choices, described: Described, score_range: tuple[float, float] | None) -> MetricScales | None:
-    """The scales of metrics, where they may have several; None also where scores are kept as they are."""
-    if score_range is None:
-        if choices.metric_ranges:
-            raise DomainError(Choice("metric_ranges"), " has no effect here: scores are kept as they are; leave it out")
-        return None
-    if METRIC in described.names or choices.metric_ranges:
-        return MetricScales(ranges=choices.metric_ranges, usual=score_range)
+def _scales(reading: Reading, described: Described) -> MetricScales | None:
+    """The scales of metrics, where they may have several."""
+    if METRIC in described.names or reading.metric_range:
+        return MetricScales(ranges=reading.metric_ranges, usual=reading.score_range)
     return None
 
 
@@ -168,7 +165,6 @@ def _opened(
     given: Sequence[str | os.PathLike[str] | DataFrameLike],
     sources: Sources,
     shaping: Shaping,
-    score_range: tuple[float, float] | None,
     passes: PassBook,
     watch: Watch,
 ) -> list[Table]:
@@ -182,9 +178,7 @@ def _opened(
                 LogTable(
                     source.path,
                     source.reader,
-                    choices=shaping.choices,
-                    blocks=shaping.blocks,
-                    score_range=score_range or (0.0, 1.0),
+                    reading=shaping.reading,
                     passes=passes,
                     watch=watch,
                     described=shaping.described.names,
@@ -202,8 +196,8 @@ def _opened(
             )
         name = f"frame {position}" if len(frames) > 1 else "frame"
         for choice in ("model_from", "replicate_from"):
-            if getattr(shaping.choices, choice) is not None and not sources.files:
-                raise DomainError(Choice(choice), f" is for files, and {name} is none; add a column")
+            if getattr(shaping.reading, choice) is not None and not sources.files:
+                raise DomainError(Argument(choice), f" is for files, and {name} is none; add a column")
         tables.append(shaping.shaped(Frame(table=each, name=name)))
     return tables
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bbedge.errors import Argument, Blank, DomainError, FormatError
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.candidates import with_score_proposal
-from bbedge.readers.choices import OTHER_BLOCKS, Choice, Choices
+from bbedge.readers.choices import (
+    OTHER_BLOCKS,
+    Named,
+    check_model_names,
+    choice_for_logs,
+    name_in_path,
+    name_origin,
+)
 from bbedge.readers.lists import Items, read_items
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.metrics import MetricScales
@@ -30,6 +36,7 @@ from bbedge.readers.tables.wrappers import (
     with_chosen,
 )
 from bbedge.records.notes import Note
+from bbedge.records.reading import Reading
 from bbedge.text import counted, listed, quoted, shown, shown_path
 
 
@@ -142,19 +149,18 @@ def check_headline(coder: Coder, metrics: Sequence[str]) -> None:
             what = f"metrics {listed(chosen)} are both chosen for" if chosen else "none of the chosen metrics is on"
             raise FormatError(
                 f"{what} item {quoted(original)}; choose exactly one metric for every item with ",
-                Choice("metrics", tuple(map(shown, metrics))),
+                Argument("metric", tuple(map(shown, metrics))),
             )
 
 
-def describe(names: Sequence[str], items: str | os.PathLike[str] | None) -> Described:
+def describe(reading: Reading) -> Described:
     """What is asked for by names of columns and the path of a list of items."""
-    if isinstance(names, str):
-        raise DomainError(Argument("item_columns", names), " is a single text; give a list of names of columns")
+    items = reading.items
     return Described(
-        names=tuple(dict.fromkeys(names)),
+        names=reading.item_columns,
         listing=None if items is None else read_items(items),
         listed_in="" if items is None else shown_path(items),
-        path=None if items is None else os.fspath(items),
+        path=items,
     )
 
 
@@ -180,10 +186,8 @@ class Shaping:
 
     chosen: Mapping[Role, str]
     """The columns that the caller named."""
-    choices: Choices
+    reading: Reading
     """What else was chosen."""
-    blocks: str | None
-    """Where blocks come from."""
     described: Described
     """What is asked for about the items."""
     scales: MetricScales | None
@@ -192,8 +196,8 @@ class Shaping:
     def opened(self, source: Source) -> Table:
         """The table of a file."""
         in_path: dict[Role, str | None] = {
-            "model": self.choices.in_path(source.path, "model"),
-            "replicate": self.choices.in_path(source.path, "replicate"),
+            "model": name_in_path(self.reading, source.path, "model"),
+            "replicate": name_in_path(self.reading, source.path, "replicate"),
         }
         names = {role: name for role, name in in_path.items() if name is not None}
         return self.shaped(open_table(source.path, source.called), names)
@@ -203,13 +207,13 @@ class Shaping:
         given = names or {}
         chosen = {role: name for role, name in self.chosen.items() if role not in given}
         table = with_chosen(table, chosen)
-        if self.choices.format != "table":
+        if self.reading.format != "table":
             wide = as_wide(
                 table,
                 chosen=chosen,
-                asked=self.choices.format == "wide",
+                asked=self.reading.format == "wide",
                 described=self.described.names,
-                dropped=self.choices.drop_columns,
+                dropped=self.reading.drop_column,
                 given=given,
             )
             table = wide or table
@@ -238,7 +242,7 @@ class Shaping:
                 table.columns(),
                 table=table.name,
                 chosen=chosen,
-                blocks=self.blocks,
+                blocks=self.reading.blocks,
                 described=described,
                 given=tuple(given),
             )
@@ -251,24 +255,24 @@ class Shaping:
             return MetricTable(table, self.scales) if METRIC in self.described.in_table(table) else table
         if wide_inside(table) or not has_texts(table, METRIC) or METRIC in self.chosen.values():
             return table
-        return ChosenMetric(table, self.choices.metrics, self.scales) if self.choices.metrics else WatchedMetric(table)
+        return ChosenMetric(table, self.reading.metric, self.scales) if self.reading.metric else WatchedMetric(table)
 
     def check(self, tables: Sequence[Table], logs: Sequence[LogTable]) -> None:
         """Refuse options that would have no effect: they were given for a reason."""
         by_metric = any(isinstance(table, MetricTable | ChosenMetric) for table in tables)
-        needless = None if logs else self.choices.any_for_logs(metrics=by_metric)
+        needless = None if logs else choice_for_logs(self.reading, metrics=by_metric)
         if needless is not None:
             raise DomainError(
                 needless,
                 f" is for logs, and {tables[0].name} is a table; name its columns with ",
-                Argument("columns"),
+                Argument("column"),
                 ", for instance ",
-                Argument("columns", {"score": "accuracy"}),
+                Argument("column", {"score": "accuracy"}),
             )
         plain = [table.name for table in tables if not isinstance(table, LogTable | MetricTable | ChosenMetric)]
-        if self.choices.metric_ranges and plain:
+        if self.reading.metric_ranges and plain:
             raise DomainError(
-                Choice("metric_ranges"),
+                Argument("metric_range"),
                 f" is for metrics, and {plain[0]} names none; convert the logs, or read them alone",
             )
         self._check_names(tables, logs)
@@ -278,40 +282,42 @@ class Shaping:
         columns = [role for role in self.chosen if role != "block"]
         if len(logs) == len(tables) and columns:
             raise DomainError(
-                Argument("columns", {columns[0]: self.chosen[columns[0]]}),
+                Argument("column", {columns[0]: self.chosen[columns[0]]}),
                 f" is for tables, and {logs[0].name} is a log; use ",
-                Choice("metrics"),
+                Argument("metric"),
                 ", ",
-                Choice("model_names"),
+                Argument("model_name"),
                 ", ",
-                Choice("replicate_from"),
+                Argument("replicate_from"),
                 " or ",
                 Argument("blocks"),
             )
-        for role, choice in (("model", self.choices.origin("model")), ("replicate", self.choices.origin("replicate"))):
-            if choice is not None and choice.is_of_path and role in columns:
+        roles: tuple[Named, Named] = ("model", "replicate")
+        for role in roles:
+            origin = name_origin(self.reading, role)
+            if origin is not None and origin.is_of_path and role in columns:
                 raise DomainError(
-                    Choice(f"{role}_from"),
+                    Argument(f"{role}_from"),
                     " and ",
-                    Argument("columns", {role: self.chosen[columns[columns.index(role)]]}),
+                    Argument("column", {role: self.chosen[role]}),
                     f" both say where the {role} is; leave one of them out",
                 )
-        self.choices.check_names([seen for log in logs for seen in log.models()])
+        check_model_names(self.reading, [seen for log in logs for seen in log.models()])
 
     def _check_dropped(self, tables: Sequence[Table]) -> None:
         there = {name for wide in map(wide_inside, tables) if wide for name in wide.dropped}
-        for name in self.choices.drop_columns:
+        for name in self.reading.drop_column:
             if name not in there:
                 raise DomainError(
-                    Choice("drop_columns", (shown(name),)),
+                    Argument("drop_column", (shown(name),)),
                     f": no wide table has a column {quoted(name)}; other columns are not read: leave the option out",
                 )
 
 
-def wide_notes(tables: Sequence[Table], choices: Choices) -> Iterator[Note]:
+def wide_notes(tables: Sequence[Table], reading: Reading) -> Iterator[Note]:
     """Which tables were read as wide ones without being asked for, and what was dropped from them."""
     for table in filter(None, map(wide_inside, tables)):
-        if choices.format is None:
+        if reading.format is None:
             yield Note(
                 kind="files",
                 subject=(table.name,),
@@ -334,11 +340,11 @@ def check_alike(tables: Sequence[Table], roles: Sequence[Mapping[Role, str]], ro
         raise FormatError(f"{lacking[0]}: no column {METRIC}, but {having[0]} has one; add the column")
     if having and lacking:
         others = f" ({len(having)} files have the column, {len(lacking)} do not: {listed(lacking)})"
-        by_file = (", or pass ", Choice("replicate_from", "file"), " if every file is one run")
+        by_file = (", or pass ", Argument("replicate_from", "file"), " if every file is one run")
         raise FormatError(
             f"{lacking[0]}: no {role} column, but {having[0]} has one{others if len(tables) > 2 else ''}; add the "
             "column or name it with ",
-            Argument("columns", {role: Blank("NAME")}),
+            Argument("column", {role: Blank("NAME")}),
             *((", or pass ", *OTHER_BLOCKS) if role == "block" else ()),
             *(by_file if role == "replicate" else ()),
         )

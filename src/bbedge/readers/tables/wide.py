@@ -12,8 +12,8 @@ from typing import cast
 import numpy as np
 import polars as pl
 
-from bbedge.errors import FormatError
-from bbedge.readers.choices import Choice, OpenChoiceError
+from bbedge.errors import Argument, FormatError
+from bbedge.readers.choices import OpenChoiceError
 from bbedge.readers.tables import Table
 from bbedge.readers.tables.columns import ALIASES, FIRST_ALIASES, Role
 from bbedge.readers.tables.delimited import CELL
@@ -214,9 +214,9 @@ class RowMeans:
 
 def summary_error(table: str, column: str, across: str, *, why: str) -> OpenChoiceError:
     """The refusal of a column."""
-    drop = Choice("drop_columns", (shown(column),))
+    drop = Argument("drop_column", (shown(column),))
     return OpenChoiceError.proposing(
-        (Choice("drop_columns", (column,)),),
+        (Argument("drop_column", (column,)),),
         f"{table}: column {quoted(column)} is {why}, not one {across}; drop it with ",
         drop,
         f"; if it is one {across} after all, write the table with a row for every score",

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from bbedge.errors import Argument, DomainError, FormatError
-from bbedge.readers.choices import Choice, ChoiceNeededError
+from bbedge.readers.choices import ChoiceNeededError
 from bbedge.readers.logs.fields import number
 from bbedge.readers.metrics import MetricScales
 from bbedge.readers.tables import HEAD, Table, TableFile
@@ -155,7 +155,7 @@ def with_chosen(table: Table, chosen: Mapping[Role, str]) -> Table:
         if all(part in there or has_nested(table, part) for part in parts):
             if len(parts) > 1 and role == "score":
                 raise DomainError(
-                    Argument("columns", {role: name}),
+                    Argument("column", {role: name}),
                     f": {len(parts)} columns, {quoted(parts[0])} and others; a score is one column",
                 )
             made[name] = parts
@@ -169,7 +169,7 @@ def _check_score_apart(table: Table, chosen: Mapping[Role, str], made: Mapping[s
     for role, name in chosen.items():
         if role != "score" and score in made.get(name, ()):
             raise DomainError(
-                Argument("columns", {role: name}),
+                Argument("column", {role: name}),
                 f": column {quoted(score or '')} of {table.name} holds the scores, so it cannot be a part of the "
                 f"{role}; name other columns",
             )
@@ -240,7 +240,7 @@ class ChosenMetric(WrappedTable):
             raise FormatError(
                 f"{self.name}: no row of the metric {listed(self.metrics)}; the table has {listed(found, limit=12)}: "
                 "correct ",
-                Choice("metrics"),
+                Argument("metric"),
             )
 
     def place(self, row: int) -> str:
@@ -273,9 +273,9 @@ class WatchedMetric(WrappedTable):
 def several_metrics(place: str, metrics: Sequence[str]) -> ChoiceNeededError:
     """The question which metric is the score."""
     return ChoiceNeededError.proposing(
-        (Choice("metrics", (metrics[0],)),),
+        (Argument("metric", (metrics[0],)),),
         f"{place}: items have scores of {len(metrics)} metrics, {listed(metrics, limit=12)}; choose one with ",
-        Choice("metrics", (shown(metrics[0]),)),
+        Argument("metric", (shown(metrics[0]),)),
         ", or compare the models on each of them with ",
         Argument("views", METRIC),
     )
