@@ -41,7 +41,7 @@ class Argument:
     """An argument that a message names, with the value to give it if there is one.
 
     >>> str(Argument("blocks", "one")), str(Argument("column", {"item": Blank("NAME")})), str(Argument("blocks"))
-    ("blocks='one'", "columns={'item': NAME}", 'blocks')
+    ("blocks='one'", "column={'item': NAME}", 'blocks')
     """
 
     name: str

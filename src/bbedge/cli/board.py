@@ -15,23 +15,21 @@ from bbedge.cli.board_design import IncompleteRule, design_values, frozen_design
 from bbedge.cli.board_words import announcement, claims, graph_csv, particulars
 from bbedge.cli.options import Without, check_pairs, grouped, read
 from bbedge.cli.output import (
-    AllRows,
-    Page,
-    Verbose,
-    View,
-    board_items,
     board_title,
     exit_if_contradicted,
+    item_scores,
     model_info,
-    output,
+    results_console,
     say,
     say_written,
+    selected,
     spinner,
     write_certificate,
     written_at,
 )
 from bbedge.errors import DomainError
 from bbedge.files import read_text, write_whole
+from bbedge.records.output import Output, Selection
 from bbedge.records.reading import ABOUT_ITEMS, Reading
 from bbedge.text import counted, display_names, shown, shown_path
 
@@ -163,45 +161,41 @@ def retire(
 def show(
     place: Place,
     *,
-    view: View,
-    json_out: Annotated[
-        Path | None,
-        typer.Option(
-            "--json", metavar="OUT", help="Write the leaderboard as JSON; - for standard output.", show_default=False
-        ),
-    ] = None,
-    page: Page,
-    all_rows: AllRows = False,
-    verbose: Verbose = False,
+    selection: Selection,
+    output: Output,
     design: DesignFile = None,
 ) -> None:
     """Show the leaderboard, the error budget and the history of looks.
 
     [bold]Exit codes[/bold]  0 success, 2 bad input, 5 contradiction
     """
+    from bbedge.board.stored_scores import stored_scores
     from bbedge.board_certificate import board_certificate, shown_epoch
     from bbedge.display.ledger import show_budget, show_looks
     from bbedge.display.terminal import MOST_ROWS, show_leaderboard
 
-    page.check(json_out)
     board = open_board(place, design)
-    number = shown_epoch(board, view.epoch)
-    written = json_out is not None or page.html_out is not None
-    certificate = view.chosen(board_certificate(board, number, shown=view.shown, history=written))
-    info, title = model_info(page.model_info, certificate.names), board_title(place)
-    items = board_items(certificate, board, number) if page.with_items else None
-    console = write_certificate(certificate, json_out=json_out, page=page, title=title, info=info, items=items)
-    say_written(console, page=page.html_out, Markdown=page.markdown_out)
-    looks = "last look" if view.current else "all looks"
+    number, epoch = shown_epoch(board, selection.epoch), board.state.epoch
+    whole = board_certificate(board, number, shown=selection.shown, history=output.has_document)
+    certificate, items = selected(whole, selection), None
+    if output.with_items and number != epoch.number:
+        raise DomainError(f"--with-items is for the current epoch, {epoch.number}; leave it out for epoch {number}")
+    if output.with_items:
+        still_run = [model for model in epoch.models if model in board.state.active]
+        items = item_scores(certificate, stored_scores(board, still_run))
+    info = model_info(output.model_info, certificate.names)
+    console = write_certificate(certificate, output, title=board_title(place), info=info, items=items)
+    say_written(console, page=output.html, Markdown=output.markdown)
+    looks = "last look" if selection.current else "all looks"
     if board.state.in_pilot:
         say(*(note.text for note in certificate.content.notes), console=console)
     else:
         show_leaderboard(
             console,
             certificate,
-            title=page.title or f"{board.name} · epoch {number} · {looks}",
-            most_rows=None if all_rows else MOST_ROWS,
-            verbose=verbose,
+            title=output.title or f"{board.name} · epoch {number} · {looks}",
+            most_rows=None if output.all_rows else MOST_ROWS,
+            verbose=output.verbose,
         )
     console.print()
     show_looks(console, certificate)
@@ -219,7 +213,7 @@ def log(place: Place) -> None:
 
     with Store(place, what="ledger").read() as session:
         events = list(checked(session.events())) if session.is_gate() else open_board(place).events
-    show_events(output(), [(e.seq, e.at, e.kind, particulars(e), e.hash) for e in events])
+    show_events(results_console(), [(e.seq, e.at, e.kind, particulars(e), e.hash) for e in events])
 
 
 @app.command()

@@ -12,20 +12,18 @@ from bbedge.cli.claim import Claim
 from bbedge.cli.expectations import Expectations
 from bbedge.cli.options import PlainReading, ScoreFiles, Without, check_pairs, grouped, read
 from bbedge.cli.output import (
-    AllRows,
     JsonOut,
-    Page,
-    Verbose,
-    View,
     exit_if_contradicted,
     item_scores,
     model_info,
     say_written,
+    selected,
     tracked,
     write_certificate,
     write_json,
 )
 from bbedge.errors import DomainError
+from bbedge.records.output import Output, Selection
 from bbedge.records.reading import Reading
 from bbedge.text import counted, shown_path
 
@@ -71,8 +69,7 @@ def certify(
             show_default="cpu",
         ),
     ] = None,
-    json_out: JsonOut = None,
-    page: Page,
+    output: Output,
     arrays_out: Annotated[
         Path | None,
         typer.Option(
@@ -82,9 +79,7 @@ def certify(
             show_default=False,
         ),
     ] = None,
-    view: Annotated[View, Without("epoch")],
-    all_rows: AllRows = False,
-    verbose: Verbose = False,
+    selection: Annotated[Selection, Without("epoch")],
     expectations: Expectations,
 ) -> None:
     """Certify which models are better, from tables of scores or logs of evaluation tools.
@@ -135,14 +130,12 @@ def certify(
 
     if arrays_out is not None and arrays_out.suffix != ".npz":
         raise DomainError(f"--arrays {shown_path(arrays_out)}: use a file name that ends with .npz")
-    page.check(json_out)
     if pilot is not None and top_k is None:
         raise DomainError("--pilot needs --top-k K; pass the number of models that the pilot chooses")
-    written = json_out is not None or page.html_out is not None
-    table = read(scores, reading, gaps=True, provenance=written)
-    if written and reading.stated.changed():
+    table = read(scores, reading, gaps=True, provenance=output.has_document)
+    if output.has_document and reading.stated.changed():
         table = replace(table, reading=reading.stated)
-    info = model_info(page.model_info, table.models)
+    info = model_info(output.model_info, table.models)
     check_pairs(reading, len(table.models))
     if top_k is not None and not 1 <= top_k < len(table.models):
         raise DomainError(
@@ -151,24 +144,24 @@ def certify(
     statements = expectations.read(table)
     options: DesignOptions = {**claim.options, **suite_options(table, **reading.suite, shares=reading.shares)}
     leaderboard = _run(table, options, top_k=top_k, pilot=pilot, device=device)
-    certificate = view.chosen(Certificate.made(leaderboard, shown=view.shown))
+    certificate = selected(Certificate.made(leaderboard, shown=selection.shown), selection)
     leaderboard = certificate.leaderboard or leaderboard  # that of the view, if one was asked for
     if arrays_out is not None:
         write_arrays(arrays_out, pair_arrays(leaderboard))
     items = None
-    if page.with_items:
+    if output.with_items:
         known = sample_addresses(scores, reading, items=table.items, models=table.models)
         items = item_scores(certificate, table, pilot=pilot or 0, addresses=known)
-    out = write_certificate(certificate, json_out=json_out, page=page, info=info, items=items)
+    out = write_certificate(certificate, output, info=info, items=items)
     show_leaderboard(
         out,
         certificate,
-        title=page.title,
+        title=output.title,
         top_k=top_k,
-        most_rows=None if all_rows else MOST_ROWS,
-        verbose=verbose,
+        most_rows=None if output.all_rows else MOST_ROWS,
+        verbose=output.verbose,
     )
-    say_written(out, certificate=json_out, page=page.html_out, Markdown=page.markdown_out, arrays=arrays_out)
+    say_written(out, certificate=output.json, page=output.html, Markdown=output.markdown, arrays=arrays_out)
     code = statements.check(out, leaderboard, contradicted=certificate.is_contradicted)
     exit_if_contradicted(certificate)
     if code:

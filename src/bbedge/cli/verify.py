@@ -15,19 +15,19 @@ from bbedge._version import __version__
 from bbedge.cli.options import Without, as_option, grouped, read
 from bbedge.cli.output import (
     JsonOut,
-    Page,
     Source,
-    View,
     exit_if_contradicted,
     is_board,
+    model_info,
+    open_certificate,
     say,
     say_written,
     spinner,
     write_certificate,
     write_json,
 )
-from bbedge.cli.output import model_info as known_of
 from bbedge.errors import BbedgeError, DomainError
+from bbedge.records.output import Output, Selection
 from bbedge.records.reading import Reading
 from bbedge.text import counted, quoted, shown_path
 
@@ -250,8 +250,8 @@ def _files(files: Sequence[str], reading: Reading) -> list[SourceFile] | None:
 def report(
     source: Source,
     *,
-    page: Annotated[Page, Without("with_items")],
-    view: View,
+    output: Annotated[Output, Without("json", "with_items", "all_rows", "verbose")],
+    selection: Selection,
     force: Annotated[
         bool,
         typer.Option(
@@ -275,11 +275,10 @@ def report(
     [bold]Exit codes[/bold]  0 success, 2 bad input or a certificate that fails its checks, 5 contradiction, 141
     standard output was closed
     """
-    if page.html_out is None and page.markdown_out is None:
+    if output.html is None and output.markdown is None:
         raise DomainError("there is nothing to write; add --html OUT for a page, or --markdown OUT")
-    page.check(None)
-    certificate, name = view.open(source, force=force)
-    info = known_of(page.model_info, certificate.names)
-    console = write_certificate(certificate, json_out=None, page=page, title=name, info=info)
-    say_written(console, page=page.html_out, Markdown=page.markdown_out)
+    certificate, name = open_certificate(source, selection, force=force)
+    info = model_info(output.model_info, certificate.names)
+    console = write_certificate(certificate, output, title=name, info=info)
+    say_written(console, page=output.html, Markdown=output.markdown)
     exit_if_contradicted(certificate)
