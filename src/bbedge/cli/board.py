@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from msgspec import structs
 
 from bbedge.cli.board_add import DesignFile, Place, add, add_model, next_, open_board
-from bbedge.cli.board_design import IncompleteRule, design_values, frozen_design, start_files
-from bbedge.cli.board_words import announcement, claims, graph_csv, particulars
 from bbedge.cli.options import Without, check_pairs, grouped, read
 from bbedge.cli.output import (
     board_title,
@@ -31,10 +31,12 @@ from bbedge.errors import DomainError
 from bbedge.files import read_text, write_whole
 from bbedge.records.output import Output, Selection
 from bbedge.records.reading import ABOUT_ITEMS, Reading
+from bbedge.records.values import HEADLINE
 from bbedge.text import counted, display_names, shown, shown_path
 
 if TYPE_CHECKING:
-    from bbedge.core.scores import Scores
+    from bbedge.board import Board
+    from bbedge.display.ledger import ClaimRow
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -83,7 +85,15 @@ def init(
             show_default=False,
         ),
     ] = None,
-    incomplete: IncompleteRule = None,
+    incomplete: Annotated[
+        Literal["worst-case", "zero"] | None,
+        typer.Option(
+            help="What a missing score does. worst-case: it counts against whichever model it could help, whatever "
+            "made it missing. zero: it is a failure. Part of the design: decide it before the first run. Default: it "
+            "stops the command.",
+            show_default=False,
+        ),
+    ] = None,
     reading: Annotated[Reading, Without("incomplete", "column", "replicate_from", "max_size", *ABOUT_ITEMS)],
 ) -> None:
     """Freeze a design and create the board. Prints a text to publish before the first run.
@@ -95,6 +105,8 @@ def init(
     Create the board.
     """
     from bbedge.board import Board
+    from bbedge.board.start_files import design_values, frozen_design, start_files
+    from bbedge.board.words import announcement
     from bbedge.readers import read_items
 
     options = design_values(reading, incomplete, planned)
@@ -102,7 +114,16 @@ def init(
         if design is not None or items is not None or models:
             raise DomainError("--from writes the design, items and models; leave out --design, --items and --models")
         rule = "worst-case" if incomplete else "refuse"
-        _start(place, read(from_scores, structs.replace(reading, incomplete=rule), gaps=True), options)
+        found = read(from_scores, structs.replace(reading, incomplete=rule), gaps=True)
+        design_file, item_file, model_file = (shlex.quote(str(path)) for path in start_files(place, found, options))
+        say(
+            f"Wrote {item_file} ({len(found.items):,} items in {len(set(found.blocks)):,} blocks), {model_file} "
+            f"({len(found.models)} models) and {design_file}.\n"
+            "Check the blocks and edit the design. If you use these scores to choose them, do not add these runs to "
+            "the board: add later runs only. Then create the board:\n\n"
+            f"  bbedge board init {shlex.quote(place)} --design {design_file} --items {item_file} --models "
+            f"@{model_file}",
+        )
         return
     if design is None or items is None or not models:
         raise DomainError(
@@ -199,7 +220,7 @@ def show(
         )
     console.print()
     show_looks(console, certificate)
-    show_budget(console, claims(board), alpha=board.design.alpha, next_level=board.state.next_level())
+    show_budget(console, _claims(board), alpha=board.design.alpha, next_level=board.state.next_level())
     say(f"{counted(len(board.events), 'event')}, head {board.head}", console=console)
     exit_if_contradicted(certificate)
 
@@ -207,6 +228,7 @@ def show(
 @app.command()
 def log(place: Place) -> None:
     """List every event in order, of a board or of a gate's ledger."""
+    from bbedge.board.words import particulars
     from bbedge.display.ledger import show_events
     from bbedge.ledger.chain import checked
     from bbedge.ledger.store import Store
@@ -260,7 +282,7 @@ def export(
     if out.suffix == ".json":
         write_whole(out, board.certificate().to_json(time=written_at()))
     elif out.suffix == ".csv":
-        write_whole(out, graph_csv(board))
+        write_whole(out, _graph_csv(board))
     elif out.suffix == ".jsonl":
         board.export(out)
     else:
@@ -282,15 +304,57 @@ def import_(archive: Annotated[Path, typer.Argument(help="An archive that export
     say(f"Imported and verified {counted(done.events, 'event')}. Head {done.head}")
 
 
-def _start(place: str, scores: Scores, options: Mapping[str, object]) -> None:
-    design, items, models = (shlex.quote(str(path)) for path in start_files(place, scores, options))
-    say(
-        f"Wrote {items} ({len(scores.items):,} items in {len(set(scores.blocks)):,} blocks), {models} "
-        f"({len(scores.models)} models) and {design}.\n"
-        "Check the blocks and edit the design. If you use these scores to choose them, do not add these runs to the "
-        "board: add later runs only. Then create the board:\n\n"
-        f"  bbedge board init {shlex.quote(place)} --design {design} --items {items} --models @{models}",
-    )
+def _claims(board: Board) -> list[ClaimRow]:
+    """The level and the certificates of each claim."""
+    from bbedge.display.ledger import ClaimRow
+
+    return [
+        ClaimRow(
+            claim=stage.claim,
+            what=f"epoch {epoch.number}: "
+            + (
+                f"model {stage.newcomer}"
+                if stage.newcomer
+                else "all pairs"
+                if not stage.design.family.candidate
+                else "candidate set against the others"
+            ),
+            level=stage.level,
+            directions=stage.design.n_directions * len(epoch.looks_at),
+            certified=sum(int(stage.edges(view).sum()) for view in epoch.looks_at),
+        )
+        for epoch in board.state.epochs
+        for stage in epoch.stages
+    ]
+
+
+def _graph_csv(board: Board) -> str:
+    """Everything that stands, as a table of edges. Names are plain ASCII, and no spreadsheet runs them as formulas."""
+    from bbedge.certificate.exports import cell
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    with_views = board.design.views is not None
+    titles = ["winner", "loser", "log_e", "margin", "first_certified", "current"]
+    writer.writerow(["epoch", *(["view"] if with_views else []), *titles])
+    low, high = board.design.score_range
+    whole = [(epoch.number, board.leaderboard(epoch.number)) for epoch in board.state.epochs]
+    for number, leaderboard in [(number, view) for number, each in whole for view in (each, *each.views)]:
+        names = [cell(name) for name in leaderboard.design.models]
+        for a, b in zip(*(ends.tolist() for ends in leaderboard.edges.nonzero()), strict=True):
+            writer.writerow(
+                [
+                    number,
+                    *([cell(leaderboard.name or HEADLINE)] if with_views else []),
+                    names[a],
+                    names[b],
+                    repr(float(leaderboard.log_e[a, b])),
+                    repr(float(leaderboard.lower_bounds[a, b]) * (high - low)),
+                    int(leaderboard.first_certified[a, b]),
+                    int(leaderboard.current_edges[a, b]),
+                ]
+            )
+    return text.getvalue()
 
 
 def _names(given: Sequence[str]) -> list[str]:

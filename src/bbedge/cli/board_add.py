@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from msgspec import structs
 
-from bbedge.cli.board_design import items_table, read_design
-from bbedge.cli.board_words import at_checkpoint, news
 from bbedge.cli.claim import CopiesRule
 from bbedge.cli.options import PlainReading, Without, grouped, read
 from bbedge.cli.output import JsonOut, exit_if_contradicted, say, say_written, write_json
@@ -23,6 +21,7 @@ from bbedge.text import counted, display_names, folded, shown, shown_path
 
 if TYPE_CHECKING:
     from bbedge.board import Added, Board, NextRun
+    from bbedge.core.checkpoints import Checkpoint
     from bbedge.core.leaderboard import Leaderboard
     from bbedge.core.scores import Scores
 
@@ -48,6 +47,8 @@ def open_board(place: str, design: Path | None = None) -> Board:
 
 
 def _is_frozen(board: Board, path: Path) -> bool:
+    from bbedge.board.start_files import read_design
+
     try:
         return read_design(path, board.design.filled_in).hash == board.design.hash
     except DesignError:
@@ -106,7 +107,8 @@ def add(
         added = board.add_part(
             _read(board, files, reading, part=True), copies=counting.copies, incomplete=counting.incomplete or "refuse"
         )
-        _tell(board, added, before, _part_words(board, added))
+        reached = at_checkpoint(board.next_run.checkpoints, added.checkpoint)
+        _tell(board, added, before, f"Added a part of the first pass, which is at {reached} now.")
         return
     added = board.add(_read(board, files, reading), copies=counting.copies, incomplete=counting.incomplete)
     lines = []
@@ -155,6 +157,7 @@ def add_model(
 
 def _tell(board: Board, added: Added, before: Leaderboard, *lines: str) -> None:
     """Print what was added and its effect; a contradiction comes before both, and sets the exit code."""
+    from bbedge.board.words import news
     from bbedge.certificate.certificate import Certificate
     from bbedge.display.alarm import alarm
 
@@ -164,13 +167,6 @@ def _tell(board: Board, added: Added, before: Leaderboard, *lines: str) -> None:
         say(wrong.answer, wrong.meaning, style="bold red")
     say(*lines, *news(added, before, now))
     exit_if_contradicted(now)
-
-
-def _part_words(board: Board, added: Added) -> str:
-    """How far the first pass has come."""
-    checkpoint, run = added.checkpoint, board.next_run
-    assert checkpoint is not None  # a part was added
-    return f"Added a part of the first pass, which is at {at_checkpoint(checkpoint, run.checkpoints)} now."
 
 
 def _read(board: Board, files: Sequence[Path], reading: Reading, *, part: bool = False) -> Scores:
@@ -185,6 +181,13 @@ def _read(board: Board, files: Sequence[Path], reading: Reading, *, part: bool =
         preferred_names=tuple(board.state.epoch.models),
     )
     return read(files, chosen, least_models=1, identify=True, gaps=True)
+
+
+def at_checkpoint(of: int, checkpoint: Checkpoint | None) -> str:
+    """Where a checkpoint is, of so many; without one, the complete pass."""
+    if checkpoint is None:
+        return "its end"
+    return f"checkpoint {checkpoint.number} of {of} ({100 * checkpoint.fraction:.3g} % of blocks)"
 
 
 def _numbered(what: str, numbers: Sequence[int]) -> str:
@@ -216,6 +219,8 @@ def next_(
     [cyan]bbedge board next board.bbedge --items next.csv[/cyan]
     Write the items for your harness. Then add their scores: [cyan]bbedge board add board.bbedge SCORES --part[/cyan]
     """
+    from bbedge.board.start_files import items_table
+
     board = open_board(place)
     run = board.next_run
     summary = _summary(board, run)
@@ -233,7 +238,7 @@ def _summary(board: Board, run: NextRun) -> str:
     """What to do, in a sentence."""
     models, count, command = counted(len(run.models), "model"), len(run.items), f"bbedge board add {_name(board)} FILES"
     if run.checkpoint is not None:
-        where = at_checkpoint(run.checkpoint, run.checkpoints)
+        where = at_checkpoint(run.checkpoints, run.checkpoint)
         return (
             f"Run {models} on the next {counted(count, 'item')} of the first pass, up to {where}, then add their "
             f"scores: {command} --part"

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bbedge.cli.claim import Claim
-from bbedge.cli.expectations import Expectations
 from bbedge.cli.options import PlainReading, ScoreFiles, Without, check_pairs, grouped, read
 from bbedge.cli.output import (
     JsonOut,
@@ -25,6 +24,7 @@ from bbedge.cli.output import (
 from bbedge.errors import DomainError
 from bbedge.records.output import Output, Selection
 from bbedge.records.reading import Reading
+from bbedge.records.values import Names, Strict, option
 from bbedge.text import counted, shown_path
 
 if TYPE_CHECKING:
@@ -35,7 +35,45 @@ if TYPE_CHECKING:
     from bbedge.core.design import Design
     from bbedge.core.leaderboard import Leaderboard
     from bbedge.core.scores import DesignOptions, Scores
+    from bbedge.core.statements import Statement
     from bbedge.display.reports import Claims
+
+
+NOT_CERTIFIED = 3
+"""Exit code when an expectation is not certified."""
+OPPOSITE_CERTIFIED = 4
+"""Exit code when the opposite of an expectation, or what is forbidden, is certified."""
+
+
+class Expectations(Strict, frozen=True, kw_only=True):
+    """What a command expects of the result, which sets its exit code."""
+
+    expect: Annotated[
+        Names,
+        option(
+            'Exit with code 3 unless A is certified better than B. "A > B - 0.02": unless A is certified not '
+            'worse than B by 0.02 score units or more; "A > B + 0.01": better by more than 0.01. Exit with code 4 if '
+            "the opposite is certified. May be repeated.",
+            metavar='"A > B"',
+        ),
+    ] = ()
+    forbid: Annotated[
+        Names,
+        option(
+            "Exit with code 4 if B is certified better than A; a margin as in --expect. May be repeated.",
+            metavar='"B > A"',
+        ),
+    ] = ()
+
+    def statements(self, scores: Scores) -> dict[str, list[Statement]]:
+        """The statements, about the models of these scores."""
+        from bbedge.core.statements import parse
+
+        low, high = scores.score_range
+        return {
+            name: [parse(text, scores.models, high - low, argument=name) for text in getattr(self, name)]
+            for name in ("expect", "forbid")
+        }
 
 
 @grouped
@@ -125,7 +163,7 @@ def certify(
     from bbedge.certificate.certificate import Certificate
     from bbedge.certificate.exports import pair_arrays, write_arrays
     from bbedge.core.views import suite_options
-    from bbedge.display.terminal import MOST_ROWS, show_leaderboard
+    from bbedge.display.terminal import MOST_ROWS, show_expectations, show_leaderboard
     from bbedge.readers.convert import sample_addresses
 
     if arrays_out is not None and arrays_out.suffix != ".npz":
@@ -141,7 +179,7 @@ def certify(
         raise DomainError(
             f"--top-k {top_k} is not allowed; with {len(table.models)} models choose 1 to {len(table.models) - 1}"
         )
-    statements = expectations.read(table)
+    statements = expectations.statements(table)
     options: DesignOptions = {**claim.options, **suite_options(table, **reading.suite, shares=reading.shares)}
     leaderboard = _run(table, options, top_k=top_k, pilot=pilot, device=device)
     certificate = selected(Certificate.made(leaderboard, shown=selection.shown), selection)
@@ -162,10 +200,18 @@ def certify(
         verbose=output.verbose,
     )
     say_written(out, certificate=output.json, page=output.html, Markdown=output.markdown, arrays=arrays_out)
-    code = statements.check(out, leaderboard, contradicted=certificate.is_contradicted)
+    # Where anything is contradicted, nothing else is said.
+    expected, forbidden = (
+        [(str(each), "contradicted" if certificate.is_contradicted else each.found(leaderboard)) for each in of_kind]
+        for of_kind in statements.values()
+    )
+    show_expectations(out, expected, forbidden)
     exit_if_contradicted(certificate)
-    if code:
-        raise typer.Exit(code)
+    of_expected, of_forbidden = ({found for _, found in each} for each in (expected, forbidden))
+    if "opposite certified" in of_expected or "certified" in of_forbidden:
+        raise typer.Exit(OPPOSITE_CERTIFIED)
+    if of_expected - {"certified"}:
+        raise typer.Exit(NOT_CERTIFIED)
 
 
 def _run(

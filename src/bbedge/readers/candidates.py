@@ -1,13 +1,15 @@
-"""Whether a table that was found in a folder looks like scores, and choices with which files could be read.
+"""Whether a table that was found in a folder looks like scores, and choices with which files can be read.
 
 A table that looks like scores is read or refused by its name: a model that disappears changes the leaderboard.
 """
 
 from __future__ import annotations
 
+import math
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
@@ -22,10 +24,17 @@ from bbedge.readers.tables.wide import as_wide
 from bbedge.readers.tables.wrappers import as_number, rows_of, with_chosen
 from bbedge.records.reading import Reading
 
+if TYPE_CHECKING:
+    from bbedge.readers.survey import MetricFacts, Survey
+
 # Names that columns of other tables have as well, such as lists of tasks: alone they do not make a table of scores.
 _WEAK_ITEMS = frozenset({"id", "index", "test", "task", "prompt", "question"})
 _NO_SCORES = frozenset(
     {"time", "latency", "duration", "cost", "token", "length", "timestamp", "date", "count", "size", "index"}
+)
+_BOOKKEEPING = re.compile(
+    r"^(num|n|inference|training|finish_reason|batch|max|predicted|prompt|estimated)_|logprob|perplexity|bits_per|"
+    r"runtime|latency|duration|tokens|truncated|cost$|time$|length$"
 )
 # Every choice means that the files are read once more.
 _MOST = 8
@@ -148,3 +157,78 @@ def _of_paths(argument: Argument, reading: Reading, paths: Sequence[str]) -> Arg
     usual = any(name is not None and _USUAL.search(name) for name in names)
     same = len(names) < len(paths) and len(folders) > len(names)
     return Argument("model_from", "folder") if same or (usual and len(folders) == len(paths)) else argument
+
+
+def model_from_fields(found: Survey) -> str | None:
+    """The fields that name apart what the logs call by one name; None if nothing differs."""
+    if not found.differing:
+        return None
+    fields = "+".join(dict.fromkeys(each.field for each in found.differing))
+    several = len({model for file in found.files for model in file.models}) > 1
+    return f"model+{fields}" if several else fields
+
+
+def next_command(found: Survey, sources: Sequence[str], reading: Reading) -> str:
+    """The next command: certify if the scores can be read, else inspect-scores with the missing choices."""
+    replaced = {each.name for each in found.proposal} & {"model_from", "replicate_from"}
+    made = [Argument(name, value) for name, value in reading.changed().items() if name not in replaced]
+    command, fields = "inspect-scores", model_from_fields(found)
+    if found.scores is not None and fields is not None and len(found.scores.models) == 1:
+        # As it is there is nothing to compare; what the arguments name apart may be.
+        made.append(Argument("model_from", fields))
+    elif found.scores is not None:
+        command = "certify" if len(found.scores.models) > 1 else "diagnose"
+    elif found.remedy is not None:
+        # One model cannot be certified; the models of tables are not known here.
+        of_one_model = len({file.models for file in found.files}) == 1 and len(found.files[0].models) == 1
+        command = "diagnose" if of_one_model else "certify"
+        made.append(Argument("incomplete", "zero" if of_one_model else found.remedy))
+    made += found.proposal
+    if found.to_choose and not any(each.name == "metric" for each in made):
+        made.append(Argument("metric", _metrics(found)))
+    several_filters = any(len(of_task) > 1 for of_task in found.filters.values())
+    if found.to_choose and several_filters and not any(each.name == "filter" for each in made):
+        made.append(Argument("filter", tuple(dict.fromkeys(next(iter(each)) for each in found.filters.values()))))
+    if found.scores is None and not any(each.name in ("score_range", "metric_range") for each in made):
+        made += _range(found, made)
+    return shlex.join(["bbedge", command, *sources, *(word for argument in made for word in argument.words)])
+
+
+def _range(found: Survey, made: Sequence[Argument]) -> list[Argument]:
+    """The range of the chosen metrics, as far as the values show it, if they pass the usual one."""
+    named = {name for each in made if each.name == "metric" and isinstance(each.value, tuple) for name in each.value}
+    off = [each for each in found.metrics if each.name in named and each.samples and not each.on_unit_scale]
+    if not off:
+        return []
+    low, high = math.floor(min(each.low for each in off)), math.ceil(max(each.high for each in off))
+    return [Argument("score_range", (low, high))] if low < high else []
+
+
+def _metrics(found: Survey) -> tuple[str, ...]:
+    """The fewest metrics that give every task exactly one, as far as that can be done."""
+    if len(found.metrics) < 2:
+        return ()
+    chosen: list[MetricFacts] = []
+    open_tasks = {task for metric in found.metrics for task in metric.tasks}
+    for metric in sorted(ranked_metrics(found), key=lambda each: (_is_bookkeeping(each), -len(each.tasks))):
+        if metric.on_unit_scale and not metric.lower_is_better and open_tasks.issuperset(metric.tasks):
+            chosen.append(metric)
+            open_tasks.difference_update(metric.tasks)
+    if not chosen:  # no metric is on the usual scale: the next answer is about the range of one
+        chosen = [metric for metric in ranked_metrics(found) if not metric.lower_is_better][:1]
+    return tuple(metric.name for metric in chosen)
+
+
+def ranked_metrics(found: Survey) -> list[MetricFacts]:
+    """The metrics, those first that a leaderboard is most likely about."""
+
+    def key(metric: MetricFacts) -> tuple[bool, ...]:
+        same = metric.low >= metric.high
+        return metric.lower_is_better, not metric.on_unit_scale, _is_bookkeeping(metric), same
+
+    return sorted(found.metrics, key=key)
+
+
+def _is_bookkeeping(metric: MetricFacts) -> bool:
+    """Whether a metric counts or times something, and is on the unit scale only by accident: num_prompt_tokens."""
+    return _BOOKKEEPING.search(metric.name) is not None

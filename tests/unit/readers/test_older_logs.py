@@ -240,15 +240,16 @@ def test_lighteval_a_group_says_of_each_metric_whether_less_is_better(tmp_path):
 
 
 def test_lighteval_a_metric_that_is_better_when_lower_is_never_suggested(tmp_path):
-    from bbedge.cli.next_command import next_command
+    from bbedge.readers.candidates import next_command
     from bbedge.readers.survey import survey
+    from bbedge.records.reading import Reading
 
     group = {
         "metric_name": ["extractive_match", "pass@1:4_samples"],
         "higher_is_better": {"extractive_match": False, "pass@1:4_samples": True},
     }
     old_lighteval(tmp_path, metric=[group])
-    command = next_command(survey([str(tmp_path)]), [str(tmp_path)], [])
+    command = next_command(survey([str(tmp_path)]), [str(tmp_path)], Reading())
     assert command.endswith("--metric pass@1:4_samples")
 
 
