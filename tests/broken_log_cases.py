@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bbedge.errors import BbedgeError
-from bbedge.readers import Choices, read_scores
+from bbedge.readers import read_scores
 from log_makers import LOGS, inspect_log, inspect_sample, lm_eval_run
 from shape_makers import SHAPES
 from suite_makers import MAKERS, write
@@ -124,8 +124,8 @@ class Case:
         return sorted(folder.rglob(self.scored))[0]
 
     def read(self, *sources, **more):
-        choices = Choices(**{**self.choices, **more})
-        return read_scores(*sources, least_models=1, choices=choices, **self.reading)
+        choices = dict(**{**self.choices, **more})
+        return read_scores(*sources, least_models=1, **choices, **self.reading)
 
     def refusal(self, *sources, **more):
         with pytest.raises(BbedgeError) as caught:
@@ -179,7 +179,7 @@ CASES = {
         score="mean",
         item=("instance_id",),
         scored="per_instance_stats.json",
-        choices={"metrics": ("exact_match",)},
+        choices={"metric": ("exact_match",)},
         nameless=dropped("run_spec.json", "model", "model_deployment"),
     ),
     "promptfoo": Case(
@@ -246,7 +246,7 @@ CASES = {
         "evalplus",
         score="base_status",
         item=(),
-        choices={"metrics": ("plus",)},
+        choices={"metric": ("plus",)},
         nameless=renamed("*.json", "elsewhere.json"),
         no_number="no base_status; expected|sample 1: status '[^']*'; expected one of",
         outside="sample 1: status '[^']*'; expected one of",

@@ -210,7 +210,7 @@ SHAPES = {
         make=mlflow,
         records=lambda document: [document["data"]],
         reading={"score_range": (1.0, 5.0)},
-        choices={"model_names": tuple(f"{model}/*={model}" for model in MODELS)},
+        choices={"model_name": tuple(f"{model}/*={model}" for model in MODELS)},
     ),
     "openai-api": Shape(make=openai_export, records=lambda rows: [rows], lines=True),
     "openai-api pages": Shape(make=openai_pages, records=lambda document: [document["data"]]),

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from bbedge.cli.app import make_app
+from bbedge.cli import make_app
 
 HEAD = """\
 # Commands and options

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         DomainError,
         FormatError,
     )
-    from bbedge.readers import Choices, Limits, read_items, read_scores
+    from bbedge.readers import read_items, read_scores
     from bbedge.verify import Verification, read_certificate, verify_certificate
 
 # Loaded on first use, so that `import bbedge` and `bbedge --help` do not wait for NumPy.
@@ -61,7 +61,6 @@ _HOMES = {
     "Certificate": "bbedge.certificate.certificate",
     "Certifier": "bbedge.core.leaderboard",
     "Checkpoints": "bbedge.core.checkpoints",
-    "Choices": "bbedge.readers",
     "CopiedReplicateError": "bbedge.errors",
     "DataError": "bbedge.errors",
     "Design": "bbedge.core.design",
@@ -71,7 +70,6 @@ _HOMES = {
     "FormatError": "bbedge.errors",
     "Graph": "bbedge.core.graph",
     "Leaderboard": "bbedge.core.leaderboard",
-    "Limits": "bbedge.readers",
     "Scores": "bbedge.core.scores",
     "Verification": "bbedge.verify",
     "certify": "bbedge.core.leaderboard",
@@ -92,7 +90,6 @@ __all__ = [
     "Certificate",
     "Certifier",
     "Checkpoints",
-    "Choices",
     "CopiedReplicateError",
     "DataError",
     "Design",
@@ -102,7 +99,6 @@ __all__ = [
     "FormatError",
     "Graph",
     "Leaderboard",
-    "Limits",
     "Scores",
     "Verification",
     "__version__",

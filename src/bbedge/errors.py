@@ -22,11 +22,8 @@ the command line ``--blocks one``.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 CONTRADICTION_EXIT_CODE = 5
 """What a command exits with where certificates or bounds contradict each other."""
@@ -43,8 +40,8 @@ class Blank(str):
 class Argument:
     """An argument that a message names, with the value to give it if there is one.
 
-    >>> str(Argument("blocks", "one")), str(Argument("columns", {"item": Blank("NAME")})), str(Argument("blocks"))
-    ("blocks='one'", "columns={'item': NAME}", 'blocks')
+    >>> str(Argument("blocks", "one")), str(Argument("column", {"item": Blank("NAME")})), str(Argument("blocks"))
+    ("blocks='one'", "column={'item': NAME}", 'blocks')
     """
 
     name: str
@@ -55,6 +52,33 @@ class Argument:
     def __str__(self) -> str:
         """The argument as Python code."""
         return self.name if self.value is None else f"{self.name}={self.value!r}"
+
+    @property
+    def words(self) -> list[str]:
+        """The option of the command line as words, each of which may have to be quoted for a shell.
+
+        >>> Argument("column", {"item": "my task"}).words, Argument("score_range", (0.0, 10.0)).words
+        (['--column', 'item=my task'], ['--score-range', '0', '10'])
+        >>> Argument("metric", ("a", "b")).words, Argument("metric_range", {"wer": (1.0, 0.0)}).words
+        (['--metric', 'a', '--metric', 'b'], ['--metric-range', 'wer=1:0'])
+        """
+        value, option = self.value, f"--{self.name.replace('_', '-')}"
+        if value is None or value is True:
+            return [option]
+        if isinstance(value, Mapping):
+            value = tuple(f"{key}={as_word(each)}" for key, each in value.items())
+        values = value if isinstance(value, tuple) else (value,)
+        # Several texts are given one by one, numbers and the words that stand for them together.
+        if all(type(each) is str for each in values):
+            return [word for each in values for word in (option, each)]
+        return [option, *map(as_word, values)]
+
+
+def as_word(value: object) -> str:
+    """A value as people write it on a command line: 2 for 2.0, and a range as 1:0."""
+    if isinstance(value, tuple):
+        return ":".join(map(as_word, value))
+    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 Part = str | Argument

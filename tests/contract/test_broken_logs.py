@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bbedge.errors import BbedgeError
-from bbedge.readers import Choices, read_scores
+from bbedge.readers import read_scores
 from bbedge.readers.tools import readers, recognised
 from broken_log_cases import CASES, OTHER_FORMS, UNNAMED, change_last, put, rewrite, with_records
 from log_makers import LOGS
@@ -104,7 +104,7 @@ def test_what_is_broken_is_refused_with_its_file_and_why(name, breakage, tmp_pat
     path = case.path(tmp_path)
     if breakage == "the model is not named":
         case.nameless(tmp_path)
-        case = replace(case, choices={key: case.choices[key] for key in case.choices if key == "metrics"})
+        case = replace(case, choices={key: case.choices[key] for key in case.choices if key == "metric"})
     change(case, path)
     message = case.refusal(tmp_path)
     assert re.search(said(case), message), message
@@ -121,7 +121,7 @@ def test_what_is_broken_is_refused_with_its_file_and_why(name, breakage, tmp_pat
 def test_a_metric_that_is_not_there_is_refused_with_those_that_are(name, tmp_path):
     case = CASES[name]
     path = case.path(tmp_path)
-    message = case.refusal(tmp_path, metrics=("no such metric",))
+    message = case.refusal(tmp_path, metric=("no such metric",))
     assert re.search(r"(:\d+|: sample \d+): .*no such metric in it; it has '", message), message
     assert path.name in message or name == "harbor"
 
@@ -150,7 +150,7 @@ def test_a_file_of_another_tool_is_refused(name, content, tmp_path):
     other = tmp_path / "other.json"
     other.write_text(content)
     with pytest.raises(BbedgeError, match=r"other\.json"):
-        read_scores(other, least_models=1, choices=Choices(format=name, model_names=("m",)))
+        read_scores(other, least_models=1, format=name, model_name=("m",))
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.item and case.by_name])
@@ -163,7 +163,7 @@ def test_names_with_markup_and_control_characters_stay_text(name, tmp_path):
     scores = case.read(tmp_path)
     assert len(scores.items) == len(whole.items)
     assert all(EVIL in item for item in scores.items)
-    assert "\x1b" not in case.refusal(tmp_path, metrics=("no such metric",))
+    assert "\x1b" not in case.refusal(tmp_path, metric=("no such metric",))
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if name not in ("harbor", "swe-bench")])
@@ -230,7 +230,7 @@ def test_a_table_of_lighteval_that_was_cut_off_is_refused(share, tmp_path):
     path = sorted(tmp_path.rglob("*.parquet"))[0]
     path.write_bytes(path.read_bytes()[: int(share * path.stat().st_size)])
     with pytest.raises(BbedgeError, match=re.escape(path.name)):
-        read_scores(path, least_models=1, choices=Choices(format="lighteval", model_names=("m",)))
+        read_scores(path, least_models=1, format="lighteval", model_name=("m",))
 
 
 def test_a_document_of_lighteval_without_a_name_is_refused(tmp_path):
@@ -238,7 +238,7 @@ def test_a_document_of_lighteval_without_a_name_is_refused(tmp_path):
     rows = [{"doc": {"id": name, "query": "q"}, "metric": {"acc": 1.0}, "model_response": "a"} for name in ("1", None)]
     pl.DataFrame(rows).write_parquet(path)
     with pytest.raises(BbedgeError, match=rf"{path.name}: sample 2: no doc.id; expected details of lighteval"):
-        read_scores(path, least_models=1, choices=Choices(model_names=("m",)))
+        read_scores(path, least_models=1, model_name=("m",))
     with pytest.raises(BbedgeError, match=UNNAMED):
         read_scores(path, least_models=1)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bbedge.errors import DomainError, FormatError
-from bbedge.readers import Choices, read_scores
+from bbedge.readers import read_scores
 from bbedge.readers import tools as registry
 from bbedge.readers.checking import check_reader
 from bbedge.readers.logs.contract import Log, LogRun, LogSample
@@ -161,7 +161,7 @@ def test_another_package_adds_a_reader(with_entry_point, tmp_path):
     path.write_text("LINES\na q1 1\na q2 0\nb q1 0\nb q2 0\n")
     assert check_reader(registry.readers()["lines"], [path]) == 4
     assert read_scores(path).models == ("a", "b")
-    assert read_scores(path, choices=Choices(format="lines")).values.shape == (1, 2, 2)
+    assert read_scores(path, format="lines").values.shape == (1, 2, 2)
 
 
 class Impostor(Lines):

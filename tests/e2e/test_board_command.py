@@ -252,8 +252,8 @@ def test_new_edges_top_k_and_open_pairs_are_told(folder):
 
 
 def test_of_many_new_edges_and_sets_the_first_are_told(folder, monkeypatch):
-    monkeypatch.setattr("bbedge.cli.board_words._MOST_EDGES", 1)
-    monkeypatch.setattr("bbedge.cli.board_words._MOST_SETS", 0)
+    monkeypatch.setattr("bbedge.board.words._MOST_EDGES", 1)
+    monkeypatch.setattr("bbedge.board.words._MOST_SETS", 0)
     folder.init()
     said = folder("add", folder.board, folder.table("r.csv", THREE, range(1, 9)))
     graph = Board.open(folder.board).leaderboard().graph

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bbedge.cli.app import _COMMANDS, _GROUPS, make_app
+from bbedge.cli import COMMANDS, GROUPS, make_app
 
 
 def names(app):
@@ -10,13 +10,13 @@ def names(app):
 
 
 def test_only_the_command_that_is_asked_for_is_made():
-    for name in (*_COMMANDS, *_GROUPS):
+    for name in (*COMMANDS, *GROUPS):
         assert names(make_app(name)) == [name]
     for first in (None, "--version", "--help", "certfy", ""):
-        assert names(make_app(first)) == [*_COMMANDS, *_GROUPS]
+        assert names(make_app(first)) == [*COMMANDS, *GROUPS]
 
 
-@pytest.mark.parametrize("name", [*_COMMANDS, *_GROUPS])
+@pytest.mark.parametrize("name", [*COMMANDS, *GROUPS])
 def test_every_command_explains_itself(bbedge, name):
     done = bbedge(name, "--help")
     assert done.code == 0

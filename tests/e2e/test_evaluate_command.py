@@ -499,7 +499,7 @@ def test_without_the_extra_it_says_what_to_install(bbedge, tmp_path, monkeypatch
 
 def test_the_command_line_starts_without_the_engine():
     code = (
-        "import sys; from bbedge.cli.app import make_app; make_app(); "
+        "import sys; from bbedge.cli import make_app; make_app(); "
         "print([m for m in ('inspect_ai', 'numpy', 'rich') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

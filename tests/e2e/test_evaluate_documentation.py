@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bbedge.cli.app import make_app
+from bbedge.cli import make_app
 from bbedge.evaluate.engines import engine_for
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.specification import EvaluationSpec

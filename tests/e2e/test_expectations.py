@@ -7,9 +7,9 @@ import json
 import numpy as np
 import pytest
 
-from bbedge.cli.expectations import Statement, parse
 from bbedge.core.leaderboard import certify
 from bbedge.core.scores import Scores
+from bbedge.core.statements import Statement, parse
 from bbedge.errors import DomainError
 
 UNIT = 1.0
@@ -142,9 +142,9 @@ def test_an_order_that_stands_supports_margins_below_it():
 def test_names_are_matched_against_the_models(text, models, expected):
     if expected is None:
         with pytest.raises(DomainError, match="width of the score range"):
-            parse(text, models, UNIT, option="--expect")
+            parse(text, models, UNIT, argument="expect")
         return
-    found = parse(text, models, UNIT, option="--expect")
+    found = parse(text, models, UNIT, argument="expect")
     assert (found.better, found.worse, found.shift) == expected
 
 
@@ -163,4 +163,4 @@ def test_names_are_matched_against_the_models(text, models, expected):
 )
 def test_other_texts_are_refused(text, models, words):
     with pytest.raises(DomainError, match=words):
-        parse(text, models, UNIT, option="--forbid")
+        parse(text, models, UNIT, argument="forbid")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bbedge.readers import Choices, read_scores
+from bbedge.readers import read_scores
 from log_makers import LOGS
 from shape_makers import MODELS, SHAPES
 
@@ -80,8 +80,8 @@ def test_example_of_the_openai_evals_api(bbedge):
 def test_example_of_mlflow(bbedge):
     """Six of ten judgments failed, and the other metrics are grade levels, of which less is better."""
     folder = EXAMPLES / "tab-mlflow"
-    chosen = Choices(model_names=("m",), metrics=("answer_correctness/v1/score",))
-    scores = read_scores(folder, least_models=1, choices=chosen, score_range=(1, 5), incomplete="judge=worst-case")
+    chosen = {"model_name": ("m",), "metric": ("answer_correctness/v1/score",)}
+    scores = read_scores(folder, least_models=1, **chosen, score_range=(1, 5), incomplete="judge=worst-case")
     assert scores.values.shape == (1, 1, 10)
     outcome = bbedge("inspect-scores", folder)
     assert outcome.code == 3

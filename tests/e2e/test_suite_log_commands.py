@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bbedge.readers import Choices, read_scores
+from bbedge.readers import read_scores
 from bbedge.readers.logs.contract import open_log
 from bbedge.readers.tools import recognised
 from suite_makers import MAKERS, MODELS, terminal_run, terminal_trial
@@ -65,7 +65,7 @@ def test_models_that_logs_do_not_name_are_proposed_from_the_paths(names, place, 
 @with_examples
 def test_example_of_tau_bench(bbedge):
     folder = EXAMPLES / "tab-tau"
-    scores = read_scores(folder, least_models=1, choices=Choices(model_names=("gpt-4o",)))
+    scores = read_scores(folder, least_models=1, model_name=("gpt-4o",))
     assert scores.values.shape == (4, 1, 50)
     assert scores.values.mean() == pytest.approx(0.42)
     _, outcome = follow(bbedge, folder)
@@ -89,8 +89,8 @@ def test_example_of_terminal_bench(bbedge):
 @with_examples
 def test_example_of_evalplus(bbedge):
     folder = EXAMPLES / "tab-evalplus"
-    choices = Choices(model_from="folder", metrics=("plus",))
-    scores = read_scores(folder, choices=choices)
+    choices = {"model_from": "folder", "metric": ("plus",)}
+    scores = read_scores(folder, **choices)
     assert scores.models == ("70B-instruct-base", "8b-instruct-base", "8b-instruct-repeatlots")
     assert (scores.values.mean(axis=(0, 2)) * 164).round().tolist() == [116, 90, 62]
     _, outcome = follow(bbedge, folder)

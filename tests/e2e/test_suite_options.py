@@ -179,7 +179,7 @@ def test_the_subjects_of_a_real_suite_are_views(design, real_suite):
 
 
 def test_a_real_suite_certifies_in_python(real_suite):
-    scores = read_scores(real_suite, item_columns=["block"], blocks="item")
+    scores = read_scores(real_suite, item_column=["block"], blocks="item")
     made = scores.design(**suite_options(scores, macro="block", views="block"))
     leaderboard = certify_design(scores, made)
     table = pl.DataFrame({"subject": scores.columns["block"], "score": scores.values[0, 0]})

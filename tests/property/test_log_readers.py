@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bbedge.errors import DataError
-from bbedge.readers import Choices, read_scores
+from bbedge.readers import read_scores
 from bbedge.readers.checking import check_reader
 from bbedge.readers.tools import readers
 from log_makers import inspect_log, inspect_sample, lm_eval_row, lm_eval_run
@@ -94,7 +94,7 @@ SHAPES = {
     "promptfoo of old": _first_promptfoo,
     "openai-evals": _openai_evals,
 }
-CHOICES = {"lighteval": Choices(metrics=("extractive_match",))}
+CHOICES = {"lighteval": {"metric": ("extractive_match",)}}
 # Lists whose order is that of samples; other lists mean what they say in their order.
 LISTS = ("samples", "results", "summaries")
 
@@ -135,7 +135,7 @@ def shuffle_file(path, rng):
 
 
 def result(sources, choices):
-    scores = read_scores(*sources, choices=choices)
+    scores = read_scores(*sources, **choices)
     return scores.models, scores.items, scores.replicates, scores.values.tolist(), sorted(map(str, scores.notes))
 
 
@@ -143,7 +143,7 @@ def result(sources, choices):
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10**6))
 def test_the_order_of_files_records_and_keys_says_nothing(shape, seed, tmp_path):
-    folder, rng, choices = tmp_path / "logs", random.Random(seed), CHOICES.get(shape, Choices())
+    folder, rng, choices = tmp_path / "logs", random.Random(seed), CHOICES.get(shape, {})
     shutil.rmtree(folder, ignore_errors=True)
     SHAPES[shape](folder)
     before = result([folder], choices)
@@ -167,7 +167,7 @@ def outcome(folder, choices):
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_file_that_is_left_out_is_missed(shape, tmp_path):
-    choices = CHOICES.get(shape, Choices())
+    choices = CHOICES.get(shape, {})
     SHAPES[shape](tmp_path / "logs")
     before = result([tmp_path / "logs"], choices)
     for path in sorted((tmp_path / "logs").rglob("*")):
@@ -202,5 +202,5 @@ def test_damage_to_any_file_is_refused_or_harmless(shape, data, tmp_path):
     at = data.draw(st.integers(0, len(content) - 1))
     content[at : at + data.draw(st.integers(0, 12))] = word
     path.write_bytes(content[: data.draw(st.integers(len(content) // 2, len(content)))])
-    said = outcome(folder, CHOICES.get(shape, Choices()))
+    said = outcome(folder, CHOICES.get(shape, {}))
     assert isinstance(said, tuple) or str(folder) in said or "model" in said

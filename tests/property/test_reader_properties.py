@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bbedge.errors import DataError
-from bbedge.readers import Choices, read_scores
+from bbedge.readers import read_scores
 from shape_makers import SHAPES
 
 
@@ -33,7 +33,7 @@ def with_shuffled_keys(value, random):
 
 
 def read(shape, *sources, **choices):
-    return read_scores(*sources, choices=Choices(**shape.choices, **choices), **shape.reading)
+    return read_scores(*sources, **shape.choices, **choices, **shape.reading)
 
 
 def same(a, b):
@@ -89,7 +89,7 @@ def test_a_file_that_is_dropped_takes_its_model_with_it(name, tmp_path):
     assert len(whole.models) == 2
     if len(files) == 2:
         chosen = {key: value[1:] if key == "model_names" else value for key, value in shape.choices.items()}
-        rest = read_scores(files[1], least_models=1, choices=Choices(**chosen), **shape.reading)
+        rest = read_scores(files[1], least_models=1, **chosen, **shape.reading)
         assert rest.models == whole.models[1:]
         np.testing.assert_array_equal(rest.values, whole.values[:, 1:])
 

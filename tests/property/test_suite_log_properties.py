@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bbedge.errors import BbedgeError
-from bbedge.readers import Choices, read_scores
+from bbedge.readers import read_scores
 from suite_makers import MAKERS, write
 
 # Lists whose order means nothing; that of the solutions of a task of EvalPlus does.
@@ -20,8 +20,8 @@ RECORDS = ("results", "simulations", "tasks", "evaluation_results")
 
 
 def read(name, *sources):
-    choices = Choices(metrics=("plus",) if name == "evalplus" else ())
-    return read_scores(*sources, least_models=1, choices=choices)
+    choices = {"metric": ("plus",) if name == "evalplus" else ()}
+    return read_scores(*sources, least_models=1, **choices)
 
 
 def facts(scores):

@@ -6,7 +6,6 @@ import pytest
 
 from bbedge.cli.options import as_option
 from bbedge.errors import Argument, Blank, CopiedReplicateError, DataError
-from bbedge.readers.choices import Choice
 from bbedge.readers.limits import HOW_TO_RAISE
 
 
@@ -17,13 +16,13 @@ from bbedge.readers.limits import HOW_TO_RAISE
         (Argument("blocks", "one"), "blocks='one'", "--blocks one"),
         (Argument("score_range", (0, 10)), "score_range=(0, 10)", "--score-range 0 10"),
         (Argument("score_range", (Blank("LOW"), Blank("HIGH"))), "score_range=(LOW, HIGH)", "--score-range LOW HIGH"),
-        (Argument("columns", {"item": "a b"}), "columns={'item': 'a b'}", "--column 'item=a b'"),
-        (Argument("columns", {Blank("ROLE"): Blank("NAME")}), "columns={ROLE: NAME}", "--column ROLE=NAME"),
+        (Argument("column", {"item": "a b"}), "column={'item': 'a b'}", "--column 'item=a b'"),
+        (Argument("column", {Blank("ROLE"): Blank("NAME")}), "column={ROLE: NAME}", "--column ROLE=NAME"),
         (Argument("keep"), "keep", "--out"),
-        (Choice("replicate_from"), "replicate_from", "--replicate-from"),
-        (Choice("format", "wide"), "choices=Choices(format='wide')", "--format wide"),
-        (Choice("metrics", ("a", "b")), "choices=Choices(metrics=('a', 'b'))", "--metric a --metric b"),
-        (Choice("model_names", (Blank("NAME"),)), "choices=Choices(model_names=(NAME,))", "--model-name NAME"),
+        (Argument("replicate_from"), "replicate_from", "--replicate-from"),
+        (Argument("format", "wide"), "format='wide'", "--format wide"),
+        (Argument("metric", ("a", "b")), "metric=('a', 'b')", "--metric a --metric b"),
+        (Argument("model_name", (Blank("NAME"),)), "model_name=(NAME,)", "--model-name NAME"),
     ],
 )
 def test_an_argument_in_both_forms(argument, python, option):
@@ -33,7 +32,7 @@ def test_an_argument_in_both_forms(argument, python, option):
 
 def test_a_message_in_both_forms():
     error = DataError("a line is too long: ", *HOW_TO_RAISE, ".")
-    assert str(error) == "a line is too long: raise the limits with limits=Limits.up_to(BYTES)."
+    assert str(error) == "a line is too long: raise the limits with max_size=SIZE."
     assert error.render(as_option) == "a line is too long: raise the limits with --max-size SIZE."
 
 

@@ -8,8 +8,10 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from bbedge.cli.options import Reading, Without, as_option, grouped
+from bbedge.cli.options import Without, as_option, grouped
 from bbedge.errors import DomainError
+from bbedge.records.codec import plain
+from bbedge.records.reading import Reading, ReadingOptions
 from bbedge.records.values import Level, Part, Positive, Strict, option
 
 
@@ -114,7 +116,23 @@ def test_a_value_outside_its_bounds_is_refused_by_the_name_of_the_option(run, wo
 
 
 def test_a_call_is_written_as_the_options_of_the_next_command():
-    reading = Reading(metric=["acc", "f1"], score_range=(0.0, 10.0), column=["item=a b"], kind="inspect")
+    reading = Reading(metric=("acc", "f1"), score_range=(0.0, 10.0), column=("item=a b",), format="inspect")
     words = ["--format", "inspect", "--metric", "acc", "--metric", "f1", "--column", "item=a b"]
     assert reading.words() == [*words, "--score-range", "0", "10"]
     assert Reading().words() == []
+
+
+def test_the_arguments_of_python_are_the_fields_of_the_record():
+    assert set(ReadingOptions.__annotations__) == set(Reading.__struct_fields__)
+    given = {"column": {"item": "a b"}, "metric": "acc", "metric_range": {"wer": (1, 0)}, "items": Path("x") / "y.csv"}
+    made = Reading(column=("item=a b",), metric=("acc",), metric_range=("wer=1:0",), items=str(Path("x") / "y.csv"))
+    assert Reading.of(given) == made
+    with pytest.raises(TypeError, match="unexpected keyword argument 'metrics'; did you mean 'metric'"):
+        Reading.of({"metrics": ("acc",)})
+
+
+def test_what_a_certificate_states_is_read_again_as_it_was():
+    reading = Reading(metric=("acc",), blocks="b", model_from="file", items="folder/items.csv", score_range=(0.0, 2.0))
+    assert plain(reading.stated) == {"blocks": "b", "metric": ("acc",), "model_from": "file", "items": "items.csv"}
+    again = Reading(blocks="item").with_stated(reading.stated)
+    assert again == Reading(blocks="item", metric=("acc",))

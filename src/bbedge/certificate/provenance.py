@@ -22,7 +22,7 @@ from bbedge.certificate.document import plain
 from bbedge.errors import Argument, DomainError, FormatError
 from bbedge.records.certificate import TIME, Conclusions, Document
 from bbedge.records.codec import canonical, parse_json
-from bbedge.records.reading import as_options
+from bbedge.records.reading import TAKEN
 
 _NOT_HASHED = ("digest", "time")
 _TIME = re.compile(TIME)
@@ -97,7 +97,7 @@ def verify_command(document: Document) -> str:
     listing = (reading and reading.items) or None
     names = [each.name for each in (record and record.sources) or () if PurePath(each.name).name != listing]
     files = shlex.join(names) if 0 < len(names) <= _MOST_NAMED else _SCORES
-    options = shlex.join(as_options(reading, taken=False)) if reading else ""
+    options = shlex.join(reading.words(without=TAKEN)) if reading else ""
     return f"bbedge verify {_CERTIFICATE} {files} {options}".rstrip()
 
 

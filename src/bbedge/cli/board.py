@@ -2,41 +2,41 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from msgspec import structs
 
 from bbedge.cli.board_add import DesignFile, Place, add, add_model, next_, open_board
-from bbedge.cli.board_design import IncompleteRule, design_values, frozen_design, start_files
-from bbedge.cli.board_words import announcement, claims, graph_csv, particulars
-from bbedge.cli.options import Reading, Without, grouped
+from bbedge.cli.options import Without, check_pairs, grouped, read
 from bbedge.cli.output import (
-    AllRows,
-    Page,
-    Verbose,
-    View,
-    board_items,
     board_title,
     exit_if_contradicted,
+    item_scores,
     model_info,
-    output,
+    results_console,
     say,
     say_written,
+    selected,
     spinner,
     write_certificate,
     written_at,
 )
-from bbedge.cli.views import Suite
 from bbedge.errors import DomainError
 from bbedge.files import read_text, write_whole
+from bbedge.records.output import Output, Selection
+from bbedge.records.reading import ABOUT_ITEMS, Reading
+from bbedge.records.values import HEADLINE
 from bbedge.text import counted, display_names, shown, shown_path
 
 if TYPE_CHECKING:
-    from bbedge.core.scores import Scores
+    from bbedge.board import Board
+    from bbedge.display.board import ClaimRow
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -85,9 +85,16 @@ def init(
             show_default=False,
         ),
     ] = None,
-    suite: Suite,
-    incomplete: IncompleteRule = None,
-    reading: Annotated[Reading, Without("incomplete", "column", "replicate_from", "max_size")],
+    incomplete: Annotated[
+        Literal["worst-case", "zero"] | None,
+        typer.Option(
+            help="What a missing score does. worst-case: it counts against whichever model it could help, whatever "
+            "made it missing. zero: it is a failure. Part of the design: decide it before the first run. Default: it "
+            "stops the command.",
+            show_default=False,
+        ),
+    ] = None,
+    reading: Annotated[Reading, Without("incomplete", "column", "replicate_from", "max_size", *ABOUT_ITEMS)],
 ) -> None:
     """Freeze a design and create the board. Prints a text to publish before the first run.
 
@@ -98,14 +105,25 @@ def init(
     Create the board.
     """
     from bbedge.board import Board
+    from bbedge.board.start_files import design_values, frozen_design, start_files
+    from bbedge.board.words import announcement
     from bbedge.readers import read_items
 
-    options = design_values(suite, incomplete, planned)
+    options = design_values(reading, incomplete, planned)
     if from_scores:
         if design is not None or items is not None or models:
             raise DomainError("--from writes the design, items and models; leave out --design, --items and --models")
-        read = replace(reading, incomplete="worst-case" if incomplete else "refuse")
-        _start(place, read.table(from_scores, gaps=True, item_columns=suite.columns), options)
+        rule = "worst-case" if incomplete else "refuse"
+        found = read(from_scores, structs.replace(reading, incomplete=rule), gaps=True)
+        design_file, item_file, model_file = (shlex.quote(str(path)) for path in start_files(place, found, options))
+        say(
+            f"Wrote {item_file} ({len(found.items):,} items in {len(set(found.blocks)):,} blocks), {model_file} "
+            f"({len(found.models)} models) and {design_file}.\n"
+            "Check the blocks and edit the design. If you use these scores to choose them, do not add these runs to "
+            "the board: add later runs only. Then create the board:\n\n"
+            f"  bbedge board init {shlex.quote(place)} --design {design_file} --items {item_file} --models "
+            f"@{model_file}",
+        )
         return
     if design is None or items is None or not models:
         raise DomainError(
@@ -113,7 +131,7 @@ def init(
             "existing scores"
         )
     benchmark, names = read_items(items), _names(models)
-    reading.check_pairs(len(names))
+    check_pairs(reading, len(names))
     frozen = frozen_design(design, options)
     board = Board.create(
         place, frozen, models=names, items=benchmark.items, blocks=benchmark.blocks, columns=benchmark.columns
@@ -164,49 +182,45 @@ def retire(
 def show(
     place: Place,
     *,
-    view: View,
-    json_out: Annotated[
-        Path | None,
-        typer.Option(
-            "--json", metavar="OUT", help="Write the leaderboard as JSON; - for standard output.", show_default=False
-        ),
-    ] = None,
-    page: Page,
-    all_rows: AllRows = False,
-    verbose: Verbose = False,
+    selection: Selection,
+    output: Output,
     design: DesignFile = None,
 ) -> None:
     """Show the leaderboard, the error budget and the history of looks.
 
     [bold]Exit codes[/bold]  0 success, 2 bad input, 5 contradiction
     """
+    from bbedge.board.stored_scores import stored_scores
     from bbedge.certificate.of_board import board_certificate, shown_epoch
     from bbedge.display.board import show_budget, show_looks
     from bbedge.display.terminal import MOST_ROWS, show_leaderboard
 
-    page.check(json_out)
     board = open_board(place, design)
-    number = shown_epoch(board, view.epoch)
-    written = json_out is not None or page.html_out is not None
-    certificate = view.chosen(board_certificate(board, number, shown=view.shown, history=written))
-    info, title = model_info(page.model_info, certificate.names), board_title(place)
-    items = board_items(certificate, board, number) if page.with_items else None
-    console = write_certificate(certificate, json_out=json_out, page=page, title=title, info=info, items=items)
-    say_written(console, page=page.html_out, Markdown=page.markdown_out)
-    looks = "last look" if view.current else "all looks"
+    number, epoch = shown_epoch(board, selection.epoch), board.state.epoch
+    whole = board_certificate(board, number, shown=selection.shown, history=output.has_document)
+    certificate, items = selected(whole, selection), None
+    if output.with_items and number != epoch.number:
+        raise DomainError(f"--with-items is for the current epoch, {epoch.number}; leave it out for epoch {number}")
+    if output.with_items:
+        still_run = [model for model in epoch.models if model in board.state.active]
+        items = item_scores(certificate, stored_scores(board, still_run))
+    info = model_info(output.model_info, certificate.names)
+    console = write_certificate(certificate, output, title=board_title(place), info=info, items=items)
+    say_written(console, page=output.html, Markdown=output.markdown)
+    looks = "last look" if selection.current else "all looks"
     if board.state.in_pilot:
         say(*(note.text for note in certificate.content.notes), console=console)
     else:
         show_leaderboard(
             console,
             certificate,
-            title=page.title or f"{board.name} · epoch {number} · {looks}",
-            most_rows=None if all_rows else MOST_ROWS,
-            verbose=verbose,
+            title=output.title or f"{board.name} · epoch {number} · {looks}",
+            most_rows=None if output.all_rows else MOST_ROWS,
+            verbose=output.verbose,
         )
     console.print()
     show_looks(console, certificate)
-    show_budget(console, claims(board), alpha=board.design.alpha, next_level=board.state.next_level())
+    show_budget(console, _claims(board), alpha=board.design.alpha, next_level=board.state.next_level())
     say(f"{counted(len(board.events), 'event')}, head {board.head}", console=console)
     exit_if_contradicted(certificate)
 
@@ -214,13 +228,14 @@ def show(
 @app.command()
 def log(place: Place) -> None:
     """List every event in order, of a board or of a gate's ledger."""
+    from bbedge.board.words import particulars
     from bbedge.display.board import show_events
     from bbedge.ledger.chain import checked_events
     from bbedge.ledger.store import Store
 
     with Store(place, what="ledger").read() as session:
         events = list(checked_events(session.events())) if session.is_gate() else open_board(place).events
-    show_events(output(), [(e.seq, e.at, e.kind, particulars(e), e.hash) for e in events])
+    show_events(results_console(), [(e.seq, e.at, e.kind, particulars(e), e.hash) for e in events])
 
 
 @app.command()
@@ -267,7 +282,7 @@ def export(
     if out.suffix == ".json":
         write_whole(out, board.certificate().to_json(time=written_at()))
     elif out.suffix == ".csv":
-        write_whole(out, graph_csv(board))
+        write_whole(out, _graph_csv(board))
     elif out.suffix == ".jsonl":
         board.export(out)
     else:
@@ -289,15 +304,57 @@ def import_(archive: Annotated[Path, typer.Argument(help="An archive that export
     say(f"Imported and verified {counted(done.events, 'event')}. Head {done.head}")
 
 
-def _start(place: str, scores: Scores, options: Mapping[str, object]) -> None:
-    design, items, models = (shlex.quote(str(path)) for path in start_files(place, scores, options))
-    say(
-        f"Wrote {items} ({len(scores.items):,} items in {len(set(scores.blocks)):,} blocks), {models} "
-        f"({len(scores.models)} models) and {design}.\n"
-        "Check the blocks and edit the design. If you use these scores to choose them, do not add these runs to the "
-        "board: add later runs only. Then create the board:\n\n"
-        f"  bbedge board init {shlex.quote(place)} --design {design} --items {items} --models @{models}",
-    )
+def _claims(board: Board) -> list[ClaimRow]:
+    """The level and the certificates of each claim."""
+    from bbedge.display.board import ClaimRow
+
+    return [
+        ClaimRow(
+            claim=stage.claim,
+            what=f"epoch {epoch.number}: "
+            + (
+                f"model {stage.newcomer}"
+                if stage.newcomer
+                else "all pairs"
+                if not stage.design.family.candidate
+                else "candidate set against the others"
+            ),
+            level=stage.level,
+            directions=stage.design.n_directions * len(epoch.looks_at),
+            certified=sum(int(stage.edges(view).sum()) for view in epoch.looks_at),
+        )
+        for epoch in board.state.epochs
+        for stage in epoch.stages
+    ]
+
+
+def _graph_csv(board: Board) -> str:
+    """Everything that stands, as a table of edges. Names are plain ASCII, and no spreadsheet runs them as formulas."""
+    from bbedge.certificate.exports import cell
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    with_views = board.design.views is not None
+    titles = ["winner", "loser", "log_e", "margin", "first_certified", "current"]
+    writer.writerow(["epoch", *(["view"] if with_views else []), *titles])
+    low, high = board.design.score_range
+    whole = [(epoch.number, board.leaderboard(epoch.number)) for epoch in board.state.epochs]
+    for number, leaderboard in [(number, view) for number, each in whole for view in (each, *each.views)]:
+        names = [cell(name) for name in leaderboard.design.models]
+        for a, b in zip(*(ends.tolist() for ends in leaderboard.edges.nonzero()), strict=True):
+            writer.writerow(
+                [
+                    number,
+                    *([cell(leaderboard.name or HEADLINE)] if with_views else []),
+                    names[a],
+                    names[b],
+                    repr(float(leaderboard.log_e[a, b])),
+                    repr(float(leaderboard.lower_bounds[a, b]) * (high - low)),
+                    int(leaderboard.first_certified[a, b]),
+                    int(leaderboard.current_edges[a, b]),
+                ]
+            )
+    return text.getvalue()
 
 
 def _names(given: Sequence[str]) -> list[str]:

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from msgspec import structs
 
-from bbedge.cli.board_design import items_table, read_design
-from bbedge.cli.board_words import at_checkpoint, news
-from bbedge.cli.options import CopiesRule, Reading, Without, grouped
+from bbedge.cli.options import CopiesRule, PlainReading, Without, grouped, read
 from bbedge.cli.output import JsonOut, exit_if_contradicted, say, say_written, write_json
 from bbedge.errors import BoardError, DesignError
 from bbedge.files import write_whole
+from bbedge.records.reading import Reading
 from bbedge.text import counted, display_names, folded, shown, shown_path
 
 if TYPE_CHECKING:
     from bbedge.board import Added, Board, NextRun
+    from bbedge.core.checkpoints import Checkpoint
     from bbedge.core.leaderboard import Leaderboard
     from bbedge.core.scores import Scores
 
@@ -45,6 +46,8 @@ def open_board(place: str, design: Path | None = None) -> Board:
 
 
 def _is_frozen(board: Board, path: Path) -> bool:
+    from bbedge.board.start_files import read_design
+
     try:
         return read_design(path, board.design.filled_in).hash == board.design.hash
     except DesignError:
@@ -53,7 +56,7 @@ def _is_frozen(board: Board, path: Path) -> bool:
 
 
 Files = Annotated[list[Path], typer.Argument(help="Score tables or logs, as for certify.", show_default=False)]
-BoardReading = Annotated[Reading, Without("blocks", "score_range", "incomplete", "column")]
+BoardReading = Annotated[PlainReading, Without("blocks", "score_range", "incomplete", "column")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +108,7 @@ def add(
     added = board.add(scores, upto=upto, copies=counting.copies, incomplete=incomplete)
     lines = []
     if added.checkpoint is not None:
-        at = at_checkpoint(added.checkpoint, board.next_run.checkpoints)
+        at = at_checkpoint(board.next_run.checkpoints, added.checkpoint)
         lines.append(f"Added a part of the first pass, which is at {at} now.")
     for what, numbers in (("pilot replicate", added.already_pilots), ("replicate", added.already)):
         if numbers:
@@ -152,6 +155,7 @@ def add_model(
 
 def _tell(board: Board, added: Added, before: Leaderboard, *lines: str) -> None:
     """Print what was added and its effect; a contradiction comes before both, and sets the exit code."""
+    from bbedge.board.words import news
     from bbedge.certificate.certificate import Certificate
     from bbedge.display.answer import answer
 
@@ -168,9 +172,20 @@ def _read(board: Board, files: Sequence[Path], reading: Reading, *, upto_checkpo
     # run they are no gaps: models that were stopped inside of it have no scores after their last checkpoint.
     is_inside = upto_checkpoint or board.state.epoch.is_inside_first_run
     rule = "refuse" if board.design.incomplete == "refuse" and not is_inside else "worst-case"
-    chosen = replace(reading, score_range=board.design.score_range, incomplete=rule)
-    choices = replace(chosen.choices, preferred_names=tuple(board.state.epoch.models))
-    return chosen.table(files, least_models=1, identify=True, gaps=True, choices=choices)
+    chosen = structs.replace(
+        reading,
+        score_range=board.design.score_range,
+        incomplete=rule,
+        preferred_names=tuple(board.state.epoch.models),
+    )
+    return read(files, chosen, least_models=1, identify=True, gaps=True)
+
+
+def at_checkpoint(of: int, checkpoint: Checkpoint | None) -> str:
+    """Where a checkpoint is, of so many; without one, the complete pass."""
+    if checkpoint is None:
+        return "its end"
+    return f"checkpoint {checkpoint.number} of {of} ({100 * checkpoint.fraction:.3g} % of blocks)"
 
 
 def _numbered(what: str, numbers: Sequence[int]) -> str:
@@ -202,6 +217,8 @@ def next_(
     [cyan]bbedge board next board.bbedge --items next.csv[/cyan]
     Write the items for your harness. Then add their scores: [cyan]bbedge board add board.bbedge SCORES --part[/cyan]
     """
+    from bbedge.board.start_files import items_table
+
     board = open_board(place)
     run = board.next_run
     summary = _summary(board, run)
@@ -219,7 +236,7 @@ def _summary(board: Board, run: NextRun) -> str:
     """What to do, in a sentence."""
     models, count, command = counted(len(run.models), "model"), len(run.items), f"bbedge board add {_name(board)} FILES"
     if run.checkpoint is not None:
-        where = at_checkpoint(run.checkpoint, run.checkpoints)
+        where = at_checkpoint(run.checkpoints, run.checkpoint)
         return (
             f"Run {models} on the next {counted(count, 'item')} of the first pass, up to {where}, then add their "
             f"scores: {command} --part"

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from bbedge.cli.expectations import Expectations
-from bbedge.cli.options import Only, Reading, ScoreFiles, Without, grouped
+from bbedge.cli.options import Only, PlainReading, ScoreFiles, Without, check_pairs, grouped, read
 from bbedge.cli.output import (
-    AllRows,
     JsonOut,
-    Page,
-    Verbose,
-    View,
     exit_if_contradicted,
     item_scores,
     model_info,
     say_written,
+    selected,
     tracked,
     write_certificate,
     write_json,
 )
-from bbedge.cli.views import About, Suite, reading_record
 from bbedge.errors import DomainError
 from bbedge.records.options import Options, declared
+from bbedge.records.output import Output, Selection
+from bbedge.records.reading import Reading
+from bbedge.records.values import Names, Strict, option
 from bbedge.text import counted, shown_path
 
 if TYPE_CHECKING:
@@ -35,12 +32,48 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from bbedge.baselines import Method
-    from bbedge.certificate.certificate import Certificate
     from bbedge.core.design import Design
     from bbedge.core.leaderboard import Leaderboard
     from bbedge.core.scores import DesignOptions, Scores
-    from bbedge.display.page.payload import ItemScores
+    from bbedge.core.statements import Statement
     from bbedge.display.reports import Claims
+
+
+NOT_CERTIFIED = 3
+"""Exit code when an expectation is not certified."""
+OPPOSITE_CERTIFIED = 4
+"""Exit code when the opposite of an expectation, or what is forbidden, is certified."""
+
+
+class Expectations(Strict, frozen=True, kw_only=True):
+    """What a command expects of the result, which sets its exit code."""
+
+    expect: Annotated[
+        Names,
+        option(
+            'Exit with code 3 unless A is certified better than B. "A > B - 0.02": unless A is certified not '
+            'worse than B by 0.02 score units or more; "A > B + 0.01": better by more than 0.01. Exit with code 4 if '
+            "the opposite is certified. May be repeated.",
+            metavar='"A > B"',
+        ),
+    ] = ()
+    forbid: Annotated[
+        Names,
+        option(
+            "Exit with code 4 if B is certified better than A; a margin as in --expect. May be repeated.",
+            metavar='"B > A"',
+        ),
+    ] = ()
+
+    def statements(self, scores: Scores) -> dict[str, list[Statement]]:
+        """The statements, about the models of these scores."""
+        from bbedge.core.statements import parse
+
+        low, high = scores.score_range
+        return {
+            name: [parse(text, scores.models, high - low, argument=name) for text in getattr(self, name)]
+            for name in ("expect", "forbid")
+        }
 
 
 @grouped
@@ -48,7 +81,6 @@ def certify(
     scores: ScoreFiles,
     *,
     options: Annotated[Options, Without("score_range")],
-    suite: Suite,
     top_k: Annotated[
         int | None,
         typer.Option(
@@ -66,8 +98,7 @@ def certify(
             show_default=False,
         ),
     ] = None,
-    reading: Reading,
-    about: Annotated[About, Without("item_column")],
+    reading: Annotated[Reading, Without("item_column")],
     device: Annotated[
         str | None,
         typer.Option(
@@ -76,8 +107,7 @@ def certify(
             show_default="cpu",
         ),
     ] = None,
-    json_out: JsonOut = None,
-    page: Page,
+    output: Output,
     arrays_out: Annotated[
         Path | None,
         typer.Option(
@@ -87,9 +117,7 @@ def certify(
             show_default=False,
         ),
     ] = None,
-    view: Annotated[View, Without("epoch")],
-    all_rows: AllRows = False,
-    verbose: Verbose = False,
+    selection: Annotated[Selection, Without("epoch")],
     expectations: Expectations,
 ) -> None:
     """Certify which models are better, from tables of scores or logs of evaluation tools.
@@ -134,69 +162,57 @@ def certify(
     """
     from bbedge.certificate.certificate import Certificate
     from bbedge.certificate.exports import pair_arrays, write_arrays
-    from bbedge.display.terminal import MOST_ROWS, show_leaderboard
+    from bbedge.core.views import suite_options
+    from bbedge.display.terminal import MOST_ROWS, show_expectations, show_leaderboard
+    from bbedge.readers.convert import sample_addresses
 
     if arrays_out is not None and arrays_out.suffix != ".npz":
         raise DomainError(f"--arrays {shown_path(arrays_out)}: use a file name that ends with .npz")
-    page.check(json_out)
     if pilot is not None and top_k is None:
         raise DomainError("--pilot needs --top-k K; pass the number of models that the pilot chooses")
-    written = json_out is not None or page.html_out is not None
-    table = about.table(reading, scores, suite.columns, provenance=written)
-    record = reading_record((reading, about, suite))
-    if written and record.is_given:
-        table = replace(table, reading=record)
-    info = model_info(page.model_info, table.models)
-    reading.check_pairs(len(table.models))
+    table = read(scores, reading, gaps=True, provenance=output.has_document)
+    if output.has_document and reading.stated.changed():
+        table = replace(table, reading=reading.stated)
+    info = model_info(output.model_info, table.models)
+    check_pairs(reading, len(table.models))
     if top_k is not None and not 1 <= top_k < len(table.models):
         raise DomainError(
             f"--top-k {top_k} is not allowed; with {len(table.models)} models choose 1 to {len(table.models) - 1}"
         )
-    statements = expectations.read(table)
-    arguments = cast("DesignOptions", {**declared(options), **suite.options(table, reading.metric)})
+    statements = expectations.statements(table)
+    suite = suite_options(table, **reading.suite, shares=reading.shares)
+    arguments = cast("DesignOptions", {**declared(options), **suite})
     leaderboard = _run(table, arguments, top_k=top_k, pilot=pilot, device=device)
-    certificate = view.chosen(Certificate.made(leaderboard, shown=view.shown))
+    certificate = selected(Certificate.made(leaderboard, shown=selection.shown), selection)
     leaderboard = certificate.leaderboard or leaderboard  # that of the view, if one was asked for
     if arrays_out is not None:
         write_arrays(arrays_out, pair_arrays(leaderboard))
-    items = _items(certificate, table, scores, about, reading, pilot) if page.with_items else None
-    out = write_certificate(certificate, json_out=json_out, page=page, info=info, items=items)
+    items = None
+    if output.with_items:
+        known = sample_addresses(scores, reading, items=table.items, models=table.models)
+        items = item_scores(certificate, table, pilot=pilot or 0, addresses=known)
+    out = write_certificate(certificate, output, info=info, items=items)
     show_leaderboard(
         out,
         certificate,
-        title=page.title,
+        title=output.title,
         top_k=top_k,
-        most_rows=None if all_rows else MOST_ROWS,
-        verbose=verbose,
+        most_rows=None if output.all_rows else MOST_ROWS,
+        verbose=output.verbose,
     )
-    say_written(out, certificate=json_out, page=page.html_out, Markdown=page.markdown_out, arrays=arrays_out)
-    code = statements.check(out, leaderboard, contradicted=certificate.is_contradicted)
+    say_written(out, certificate=output.json, page=output.html, Markdown=output.markdown, arrays=arrays_out)
+    # Where anything is contradicted, nothing else is said.
+    expected, forbidden = (
+        [(str(each), "contradicted" if certificate.is_contradicted else each.found(leaderboard)) for each in of_kind]
+        for of_kind in statements.values()
+    )
+    show_expectations(out, expected, forbidden)
     exit_if_contradicted(certificate)
-    if code:
-        raise typer.Exit(code)
-
-
-def _items(
-    certificate: Certificate,
-    table: Scores,
-    files: Sequence[Path],
-    about: About,
-    reading: Reading,
-    pilot: int | None,
-) -> ItemScores:
-    """The scores of single items, with the places of their samples in logs."""
-    from bbedge.readers.convert import sample_addresses
-
-    known = sample_addresses(
-        files,
-        choices=about.choices(reading),
-        columns=reading.columns,
-        item_list=about.items,
-        items=table.items,
-        models=table.models,
-        limits=reading.limits,
-    )
-    return item_scores(certificate, table, pilot=pilot or 0, addresses=known)
+    of_expected, of_forbidden = ({found for _, found in each} for each in (expected, forbidden))
+    if "opposite certified" in of_expected or "certified" in of_forbidden:
+        raise typer.Exit(OPPOSITE_CERTIFIED)
+    if of_expected - {"certified"}:
+        raise typer.Exit(NOT_CERTIFIED)
 
 
 def _run(
@@ -227,7 +243,7 @@ def compare(
         typer.Option(metavar="A,B,...", help="Methods to compare. Default: all.", show_default=False),
     ] = None,
     options: Annotated[Options, Only("alpha", "tau", "copies")],
-    reading: Reading,
+    reading: PlainReading,
     seed: Annotated[int, typer.Option(help="Seed of the methods that draw random numbers.")] = 1,
     json_out: JsonOut = None,
     verbose: Annotated[
@@ -247,8 +263,8 @@ def compare(
     from bbedge.display.reports import show_claims
 
     chosen = [method(name.strip()) for name in methods.split(",")] if methods else list(METHODS.values())
-    table = reading.table(scores)
-    reading.check_pairs(len(table.models))
+    table = read(scores, reading)
+    check_pairs(reading, len(table.models))
     design = table.design(**declared(options))
     table.check_copies(design.copies)
     reference = METHODS["BB-EDGE-X"].run(design, table.values, np.random.default_rng(seed))

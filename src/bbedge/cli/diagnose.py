@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.options import Reading, ScoreFiles, as_option, grouped
+from bbedge.cli.options import PlainReading, ScoreFiles, as_option, check_complete, grouped, read
 from bbedge.cli.output import JsonOut, spinner, write_json
 from bbedge.errors import DataError, DomainError
 from bbedge.text import counted, shown_path
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def diagnose(
     scores: ScoreFiles,
     *,
-    reading: Reading,
+    reading: PlainReading,
     permutations: Annotated[
         int, typer.Option(min=19, help="Number of permutations in the test for dependence.")
     ] = 1999,
@@ -73,11 +73,18 @@ def diagnose(
     from bbedge.diagnostics.findings import findings_of
     from bbedge.diagnostics.judge_noise import judge_finding, judge_noise
     from bbedge.display.reports import show_findings
+    from bbedge.readers.read_scores import judgements_in
 
     if judgement is None and judge_cost != 1.0:
         raise DomainError("--judge-cost needs --judgement COLUMN, the column that numbers the judgements of an answer")
-    judged = None if judgement is None else reading.judgements(scores, judgement)
-    table = reading.table(scores, least_models=1) if judged is None else judged.scores
+    judged = None
+    if judgement is None:
+        table = read(scores, reading, least_models=1)
+    else:
+        with spinner() as progress:
+            judged = judgements_in(scores, reading, judgement, least_models=1, progress=progress)
+        table = judged.scores
+        check_complete(table, reading)
     with spinner() as progress:
         progress("permuting blocks, comparing runs")
         diagnosis = examine(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from bbedge.cli.output import exit_if_contradicted, output
+from bbedge.cli.output import exit_if_contradicted, results_console
 from bbedge.credentials import without_credentials
 from bbedge.errors import DomainError, EvaluationError, ReportedError
 from bbedge.text import counted, display_names, shown, shown_path
@@ -150,7 +150,7 @@ def evaluate(
         server_changed=server_changed,
     )
     if not json_lines:
-        _show(output(), chosen, ended)
+        _show(results_console(), chosen, ended)
     exit_if_contradicted(ended.leaderboard)
     if ended.reason == "limit":
         raise typer.Exit(_LIMIT)
@@ -221,7 +221,7 @@ def _dry_run(study: EvaluationSpec, pilot: int, *, again: str, quiet: bool, json
         sys.stdout.write(json.dumps({"event": "forecast"} | forecast.content, allow_nan=False) + "\n")
     else:
         for line in forecast_lines(forecast, study):
-            output().print(Text(line), highlight=False, soft_wrap=True)
+            results_console().print(Text(line), highlight=False, soft_wrap=True)
     if forecast.reached is not None:
         raise typer.Exit(_LIMIT)
 

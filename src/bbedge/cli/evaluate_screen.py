@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections import deque
+from collections import Counter, deque
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -130,41 +130,51 @@ class Lines:
 
     def __call__(self, event: Event) -> None:
         """Print the event, unless it is about a single sample."""
-        text = line(event)
-        if text:
+        if text := line(event):
             self._console.print(Text(text), highlight=False, soft_wrap=True)
 
 
 def line(event: Event) -> str:
     """An event as a line of text; empty for a single sample."""
-    if isinstance(event, Begun):
-        done = f", {event.replicates} replicates done" if event.replicates else ""
-        return (
-            f"{event.question}: {len(event.models)} models, {event.items:,} items, at most {event.budget} replicates"
-            f"{done}. Design {event.design_hash[:16]} is frozen in {event.board}"
-        )
-    if isinstance(event, ReplicateBegun) and event.attempt > 1:
-        return f"replicate {event.replicate}: attempt {event.attempt}, because no journal continues the one before"
-    if isinstance(event, Looked):
-        return _look(event)
-    if isinstance(event, Dropped):
-        return f"decided, not run again: {_few([shown(model, 30) for model in event.models], 8)}"
-    if isinstance(event, Noted):
-        return f"note on the board: {event.text}"
-    if isinstance(event, ErrorSeen):
-        return _error(event)
-    if isinstance(event, LimitReached):
-        place = f"replicate {event.replicate}" if event.replicate else "the pilot"
-        return f"{limit_text(event.reached)}; stopping in {place}, which can be continued"
-    if isinstance(event, RequestsRepeated):
-        things = counted(event.requests, "request")
-        return f"{things} had no sample in the journal at the interruption, answered or not; sending them again"
-    if isinstance(event, PilotBegun):
-        return f"pilot: {counted(event.samples, 'sample')} for each of {counted(len(event.models), 'model')}"
-    if isinstance(event, CheckBegun | StillSilent | CheckEnded):
-        return _check(event)
-    if isinstance(event, Waiting):
-        return f"{counted(event.samples, 'sample')} failed; retry {event.attempt} in {event.seconds:.0f} s"
+    match event:
+        case Begun():
+            done = f", {event.replicates} replicates done" if event.replicates else ""
+            return (
+                f"{event.question}: {len(event.models)} models, {event.items:,} items, at most {event.budget} "
+                f"replicates{done}. Design {event.design_hash[:16]} is frozen in {event.board}"
+            )
+        case ReplicateBegun() if event.attempt > 1:
+            return f"replicate {event.replicate}: attempt {event.attempt}, because no journal continues the one before"
+        case Looked():
+            return _look(event)
+        case Dropped():
+            return f"decided, not run again: {_few([shown(model, 30) for model in event.models], 8)}"
+        case Noted():
+            return f"note on the board: {event.text}"
+        case ErrorSeen() if event.count <= 1:  # the first error of a kind at once; the others are counted
+            advised = advice(event.problem)
+            return f"error: {described(event.problem)}" + (f" ({advised})" if advised else "")
+        case LimitReached():
+            place = f"replicate {event.replicate}" if event.replicate else "the pilot"
+            return f"{limit_text(event.reached)}; stopping in {place}, which can be continued"
+        case RequestsRepeated():
+            things = counted(event.requests, "request")
+            return f"{things} had no sample in the journal at the interruption, answered or not; sending them again"
+        case PilotBegun():
+            return f"pilot: {counted(event.samples, 'sample')} for each of {counted(len(event.models), 'model')}"
+        case CheckBegun():
+            return f"asking {counted(len(event.models), 'model')} one short question each"
+        case StillSilent():
+            place = f" at {shown(event.endpoint, 200)}" if event.endpoint else ""
+            return f"{shown(event.model)}{place}: no answer after {event.seconds:.0f} s, still waiting"
+        case CheckEnded():
+            cost = f"{counted(event.usage.calls, 'request')}, {counted(event.usage.total_tokens, 'token')}"
+            if not event.failed:
+                return f"all answered ({cost})"
+            names = _few([shown(name, 30) for name in event.failed], 6)
+            return f"{len(event.answered)} answered ({cost}); {names} did not, which may pass: the study goes on"
+        case Waiting():
+            return f"{counted(event.samples, 'sample')} failed; retry {event.attempt} in {event.seconds:.0f} s"
     return ""
 
 
@@ -182,27 +192,6 @@ def _look(event: Looked) -> str:
     return f"{place}: {event.answer.text}" + (f"; new: {_few(edges, 6)}" if edges else "")
 
 
-def _error(event: ErrorSeen) -> str:
-    """The first error of a kind at once; the others are counted."""
-    if event.count > 1:
-        return ""
-    advised = advice(event.problem)
-    return f"error: {described(event.problem)}" + (f" ({advised})" if advised else "")
-
-
-def _check(event: CheckBegun | StillSilent | CheckEnded) -> str:
-    if isinstance(event, CheckBegun):
-        return f"asking {counted(len(event.models), 'model')} one short question each"
-    if isinstance(event, StillSilent):
-        place = f" at {shown(event.endpoint, 200)}" if event.endpoint else ""
-        return f"{shown(event.model)}{place}: no answer after {event.seconds:.0f} s, still waiting"
-    cost = f"{counted(event.usage.calls, 'request')}, {counted(event.usage.total_tokens, 'token')}"
-    if not event.failed:
-        return f"all answered ({cost})"
-    names = _few([shown(name, 30) for name in event.failed], 6)
-    return f"{len(event.answered)} answered ({cost}); {names} did not, which may pass: the study goes on"
-
-
 def _few(texts: list[str], most: int) -> str:
     return ", ".join(texts[:most]) + (f" and {len(texts) - most:,} more" if len(texts) > most else "")
 
@@ -218,8 +207,7 @@ class Screen:
         self._looked: Looked | None = None
         self._waiting: Waiting | None = None
         self._dropped: list[str] = []
-        self._done: dict[str, int] = {}
-        self._failed: dict[str, int] = {}
+        self._done, self._failed = Counter[str](), Counter[str]()
         self._recent: deque[tuple[float, int, int]] = deque()
         self._since = time.monotonic()
         self._finished = 0
@@ -246,38 +234,39 @@ class Screen:
 
     def __call__(self, event: Event) -> None:
         """Update the screen; lines that should stay on the terminal are printed above it."""
-        if isinstance(event, Begun):
-            self._begun = event
-        elif isinstance(event, PilotBegun):
-            self._pilot = event
-        elif isinstance(event, ReplicateBegun):
-            self._replicate, self._waiting = event, None
-            self._done, self._failed = dict(event.done), {}
-        elif isinstance(event, SampleDone):
-            self._waiting = None
-            self._done[event.model] = self._done.get(event.model, 0) + 1
-            self._recent.append((time.monotonic(), event.usage.calls, event.usage.total_tokens))
-            self._finished += 1
-            self._tokens += event.usage.total_tokens
-            self._calls += event.usage.calls
-        elif isinstance(event, SampleMissing):
-            self._done[event.model] = self._done.get(event.model, 0) + 1
-        elif isinstance(event, SampleFailed):
-            self._failed[event.model] = self._failed.get(event.model, 0) + 1
-            self._error = event.error
-        elif isinstance(event, ErrorSeen):
-            self._errors += 1
-        elif isinstance(event, RequestWaits):
-            self._waited += event.seconds
-        elif isinstance(event, Waiting):
-            self._waiting, self._failed = event, {}
-            self._waited += event.seconds
-        elif isinstance(event, Looked):
-            self._looked = event
-        elif isinstance(event, Dropped):
-            self._dropped += event.models
-            if self._replicate is not None:
-                self._replicate = replace(self._replicate, models=event.left)
+        match event:
+            case Begun():
+                self._begun = event
+            case PilotBegun():
+                self._pilot = event
+            case ReplicateBegun():
+                self._replicate, self._waiting = event, None
+                self._done, self._failed = Counter(dict(event.done)), Counter()
+            case SampleDone():
+                self._waiting = None
+                self._done[event.model] += 1
+                self._recent.append((time.monotonic(), event.usage.calls, event.usage.total_tokens))
+                self._finished += 1
+                self._tokens += event.usage.total_tokens
+                self._calls += event.usage.calls
+            case SampleMissing():
+                self._done[event.model] += 1
+            case SampleFailed():
+                self._failed[event.model] += 1
+                self._error = event.error
+            case ErrorSeen():
+                self._errors += 1
+            case RequestWaits():
+                self._waited += event.seconds
+            case Waiting():
+                self._waiting, self._failed = event, Counter()
+                self._waited += event.seconds
+            case Looked():
+                self._looked = event
+            case Dropped():
+                self._dropped += event.models
+                if self._replicate is not None:
+                    self._replicate = replace(self._replicate, models=event.left)
         text = line(event)
         if text and not isinstance(event, Ended):
             style = "yellow" if isinstance(event, ErrorSeen | StillSilent | LimitReached) else "dim"
@@ -315,11 +304,11 @@ class Screen:
         if now is None:
             return table
         names = dict(zip(now.models, display_names(now.models, width=30), strict=True))
-        behind = sorted(now.models, key=lambda model: self._done.get(model, 0) >= now.samples)
+        behind = sorted(now.models, key=lambda model: self._done[model] >= now.samples)
         for model in behind[:_MOST_MODELS]:
-            done = self._done.get(model, 0)
+            done = self._done[model]
             filled = round(_BAR * done / now.samples)
-            failed = self._failed.get(model, 0)
+            failed = self._failed[model]
             table.add_row(
                 Text(names[model]),
                 Text("█" * filled, style="cyan") + Text("·" * (_BAR - filled), style="dim"),
@@ -347,7 +336,7 @@ class Screen:
         calls = sum(count for _, count, _ in self._recent) / window
         tokens = sum(count for _, _, count in self._recent) / window
         rate = self._finished / max(moment - self._since, 1e-3)
-        here = sum(now.samples - self._done.get(model, 0) for model in now.models)
+        here = sum(now.samples - self._done[model] for model in now.models)
         later = (begun.budget - now.replicate) * len(now.models) * now.samples
         things = "item runs" if self._study.file.engine == "command" else "requests"
         parts = [f"{self._calls:,} {things} by this command", f"{calls:,.1f} {things}/s", *trouble]

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.options import Reading, Without, grouped
-from bbedge.cli.output import Source, View, say
+from bbedge.cli.options import PlainReading, Without, grouped, read
+from bbedge.cli.output import Source, open_certificate, say
 from bbedge.errors import DomainError
 from bbedge.files import write_whole
+from bbedge.records.output import Selection
 from bbedge.text import shown, shown_path
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ Outs = Annotated[
     typer.Argument(metavar="OUT...", help="Files to write; the file extension selects the format.", show_default=False),
 ]
 
+_OF_LOGS = ("format", "metric", "filter", "model_name", "replicate_from", "model_from")
 PICTURES = (".png", ".svg", ".pdf")
 
 
@@ -74,7 +76,7 @@ class Paper:
 
 @app.command()
 @grouped
-def graph(source: Source, out: Outs, view: View, paper: Paper) -> None:
+def graph(source: Source, out: Outs, selection: Selection, paper: Paper) -> None:
     """Draw the certified graph, or export it.
 
     .png, .svg and .pdf are figures; .dot, .graphml, .mmd (Mermaid) and .csv are exports for other programs.
@@ -85,7 +87,7 @@ def graph(source: Source, out: Outs, view: View, paper: Paper) -> None:
     from bbedge.display.figures import graph_figure
 
     _check(out, (*PICTURES, *EXPORTS))
-    certificate, _ = view.open(source)
+    certificate, _ = open_certificate(source, selection)
     for path in out:
         if path.suffix.lower() in EXPORTS:
             write_whole(path, EXPORTS[path.suffix.lower()](certificate))
@@ -96,32 +98,32 @@ def graph(source: Source, out: Outs, view: View, paper: Paper) -> None:
 
 @app.command()
 @grouped
-def ranks(source: Source, out: Outs, view: View, paper: Paper) -> None:
+def ranks(source: Source, out: Outs, selection: Selection, paper: Paper) -> None:
     """Draw the rank interval of every model, with the certified cuts."""
     from bbedge.display.figures import rank_figure
 
-    _draw(out, lambda: rank_figure(view.open(source)[0]), paper)
+    _draw(out, lambda: rank_figure(open_certificate(source, selection)[0]), paper)
 
 
 @app.command()
 @grouped
-def views(source: Source, out: Outs, view: Annotated[View, Without("name")], paper: Paper) -> None:
+def views(source: Source, out: Outs, selection: Annotated[Selection, Without("view")], paper: Paper) -> None:
     """Draw the rank interval of every model in every view.
 
     [cyan]bbedge figure views certificate.json views.pdf[/cyan]
     """
     from bbedge.display.figures import views_figure
 
-    _draw(out, lambda: views_figure(view.open(source)[0]), paper)
+    _draw(out, lambda: views_figure(open_certificate(source, selection)[0]), paper)
 
 
 @app.command()
 @grouped
-def evidence(source: Source, out: Outs, view: View, paper: Paper) -> None:
+def evidence(source: Source, out: Outs, selection: Selection, paper: Paper) -> None:
     """Draw the evidence of every pair against the threshold, after each replicate."""
     from bbedge.display.figures import evidence_figure
 
-    _draw(out, lambda: evidence_figure(view.open(source)[0]), paper)
+    _draw(out, lambda: evidence_figure(open_certificate(source, selection)[0]), paper)
 
 
 @app.command()
@@ -130,9 +132,9 @@ def stability(
     scores: Annotated[Path, typer.Argument(metavar="SCORES", help="A score table, as for certify.")],
     out: Outs,
     reading: Annotated[
-        Reading,
+        PlainReading,
         Without(
-            "blocks", "kind", "metric", "filter_", "model_name", "replicate_from", "model_from", "skip", "max_size"
+            "blocks", "format", "metric", "filter", "model_name", "replicate_from", "model_from", "skip", "max_size"
         ),
     ],
     paper: Paper,
@@ -141,7 +143,7 @@ def stability(
     from bbedge.display.figures import stability_figure
 
     def draw() -> Figure:
-        table = reading.table([scores])
+        table = read([scores], reading)
         return stability_figure(table.values.mean(axis=2), table.models, table.replicates)
 
     _draw(out, draw, paper)
@@ -172,14 +174,14 @@ def power(
 def table(
     source: Source,
     out: Annotated[Path, typer.Argument(metavar="OUT.tex", help="The file to write.", show_default=False)],
-    view: View,
+    selection: Selection,
 ) -> None:
     """Write the leaderboard as a LaTeX table, for the package booktabs.
 
     [cyan]bbedge figure table certificate.json leaderboard.tex[/cyan]
     """
     _check([out], (".tex",))
-    certificate, _ = view.open(source)
+    certificate, _ = open_certificate(source, selection)
     write_whole(out, certificate.to_latex())
     _print_written([out])
 
@@ -192,7 +194,7 @@ def badge(
     *,
     model: Annotated[str, typer.Option(help="The model whose rank the badge shows.", show_default=False)],
     label: Annotated[str | None, typer.Option(help="Text before the rank. Default: the name of the model.")] = None,
-    view: View,
+    selection: Selection,
 ) -> None:
     """Make a badge for a README: certified #1-2 of 10.
 
@@ -201,7 +203,7 @@ def badge(
     from bbedge.display.compact import badge as draw
 
     _check([out], (".svg",))
-    certificate, _ = view.open(source)
+    certificate, _ = open_certificate(source, selection)
     write_whole(out, draw(certificate, model, label=label))
     _print_written([out])
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import structs
 
 from bbedge.cli.evaluate import ServerChanged, run_study
-from bbedge.cli.options import SCORES_HELP, CopiesRule, Reading, Without, grouped
+from bbedge.cli.options import SCORES_HELP, CopiesRule, Without, grouped, read
 from bbedge.cli.output import JsonOut, say, say_written, write_json
-from bbedge.cli.views import About
 from bbedge.credentials import without_credentials
-from bbedge.errors import DesignError, DomainError
+from bbedge.errors import Argument, DesignError, DomainError
 from bbedge.files import read_text, write_whole
+from bbedge.records.reading import ABOUT_ITEMS, SUITE, Reading
 from bbedge.text import quoted, shown, shown_path
 
 if TYPE_CHECKING:
@@ -73,8 +74,7 @@ def gate(
         ),
     ] = None,
     server_changed: ServerChanged = None,
-    reading: Reading,
-    about: Annotated[About, Without("item_column")],
+    reading: Annotated[Reading, Without(*SUITE, "item_column")],
     copies: CopiesRule = None,
     json_out: JsonOut = None,
     markdown_out: Annotated[
@@ -130,14 +130,14 @@ def gate(
         raise DomainError("give POLICY.toml and either SCORES, files with scores, or --until-decided STUDY.toml")
     if until_decided is None and server_changed is not None:
         raise DomainError("--server-changed is for a study; add --until-decided STUDY.toml, or leave it out")
-    rules, reading, about = policy_and_metrics(policy, reading, about)
+    rules, reading = policy_and_metrics(policy, reading)
     if copies is not None:
         rules = rules.changed(copies=copies)
     use = _Use(policy=policy, rules=rules, ledger=ledger, label=label, head=head)
     if until_decided is not None:
         report, recorded = use.of_study(until_decided, server_changed)
     else:
-        report, recorded = use.of_files(scores or [], reading, about)
+        report, recorded = use.of_files(scores or [], reading)
     meaning = [over_a_year(use.rules, recorded)]
     if recorded is not None:
         meaning.insert(0, place(recorded))
@@ -147,9 +147,13 @@ def gate(
         write_whole(junit_out, junit(report))
     out = write_json(json_out, report.to_values if recorded is None else recorded.to_values)
     out.print(render(report))
-    if report.open_blocks and not report.contradictions and scores and about == About():
-        missing = [] if reading.incomplete == "refuse" else ["--incomplete", reading.incomplete]
-        words = shlex.join([*map(str, scores), "--policy", str(policy), *reading.words(), *missing])
+    if (
+        report.open_blocks
+        and not report.contradictions
+        and scores
+        and not any(getattr(reading, name) for name in ABOUT_ITEMS)
+    ):
+        words = shlex.join([*map(str, scores or ()), "--policy", str(policy), *reading.words()])
         meaning.insert(0, f"To plan what would decide it: bbedge plan {words}")
     say(*meaning, console=out)
     say_written(out, report=json_out, summary=markdown_out, JUnit_file=junit_out)
@@ -175,13 +179,14 @@ class _Use:
         if self.ledger is not None and self.label is None:
             raise DesignError("a use in a ledger is known by its label; add --label TEXT, such as the commit")
 
-    def of_files(self, files: list[Path], reading: Reading, about: About) -> tuple[GateReport, RecordedUse | None]:
+    def of_files(self, files: list[Path], reading: Reading) -> tuple[GateReport, RecordedUse | None]:
         """Apply it to the scores in files."""
         from bbedge.gate.uses import check_costs
 
-        scores = about.table(reading, files, self.rules.columns, identify=self.ledger is not None)
+        reading = structs.replace(reading, item_column=self.rules.columns)
+        scores = read(files, reading, gaps=True, identify=self.ledger is not None)
         found = scores.columns.get("metric", ())
-        check_costs(self.rules, reading.metric or (), about.choices(reading).metric_ranges, views=found)
+        check_costs(self.rules, reading.metric, reading.metric_ranges, views=found)
         return self._decide(scores)
 
     def of_study(self, study: Path, server_changed: str | None) -> tuple[GateReport, RecordedUse | None]:
@@ -236,24 +241,22 @@ class _Use:
         return recorded.report, recorded
 
 
-def policy_and_metrics(path: Path, reading: Reading, about: About | None = None) -> tuple[Policy, Reading, About]:
+def policy_and_metrics(path: Path, reading: Reading) -> tuple[Policy, Reading]:
     """The policy in a file, and the metrics and ranges that it or the options name, where they are needed."""
     from bbedge.gate import Policy
 
-    rules, about = Policy.from_toml(read_text(path), source=shown_path(path)), about or About()
-    named = rules.metric or ()
-    given = tuple(reading.metric or ())
+    rules = Policy.from_toml(read_text(path), source=shown_path(path))
+    named, given = rules.metric or (), reading.metric
     if named and given and named != given:
         raise DomainError(f"{rules.source}: metric = {quoted(named[0])} is not --metric {shown(given[0])}; drop one")
     chosen = named or given
-    reading = replace(reading, metric=list(chosen) or None)
+    reading = structs.replace(reading, metric=chosen)
     rules = rules.changed(metric=chosen if chosen and "metric" in rules.columns else None)
     if rules.metric_ranges:
-        if about.metric_range:
+        if reading.metric_range:
             raise DomainError(f"{rules.source} declares the ranges of metrics; leave out --metric-range")
-        texts = [f"{name}={worst!r}:{best!r}" for name, (worst, best) in rules.metric_ranges.items()]
-        about = replace(about, metric_range=texts)
-    return rules, reading, about
+        reading = reading.with_argument(Argument("metric_range", rules.metric_ranges))
+    return rules, reading
 
 
 def _show_history(ledger: str, policy: Path | None, json_out: Path | None, head: str | None) -> None:

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -15,13 +15,13 @@ import typer
 
 from bbedge.errors import CONTRADICTION_EXIT_CODE, DomainError
 from bbedge.files import write_whole
+from bbedge.records.output import STANDARD_OUTPUT, Output, Selection
 from bbedge.text import quoted, shown_path
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from bbedge.board import Board
-    from bbedge.certificate.certificate import Certificate, Shown
+    from bbedge.certificate.certificate import Certificate
     from bbedge.core.leaderboard import Leaderboard
     from bbedge.core.scores import Scores
     from bbedge.display.page.payload import ItemScores
@@ -32,32 +32,14 @@ JsonOut = Annotated[
     Path | None,
     typer.Option("--json", metavar="OUT", help="Write the result as JSON; - for standard output.", show_default=False),
 ]
-AllRows = Annotated[bool, typer.Option("--all", help="Print all models, not only the first 60.")]
-Verbose = Annotated[
-    bool, typer.Option("-v", "--verbose", help="Print the full statement of the guarantee and its assumptions.")
-]
 Source = Annotated[
     str,
     typer.Argument(
         metavar="SOURCE", help="A certificate (the output of certify --json) or a board (a file or a PostgreSQL URL)."
     ),
 ]
-Title = Annotated[
-    str | None, typer.Option("--title", metavar="TEXT", help="The heading of what is shown.", show_default=False)
-]
-ModelInfoFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--model-info",
-        metavar="FILE",
-        help="What you know of the models, for the page: a CSV file with a column model and any others, such as "
-        "organisation, link, date, price or tokens.",
-        show_default=False,
-    ),
-]
 Work = TypeVar("Work")
 
-_STANDARD_OUTPUT = Path("-")
 _FILE_WIDTH = 120  # a file or a CI log has no width of its own
 _SQLITE = b"SQLite format 3\0"
 
@@ -89,11 +71,11 @@ def tracked(works: Iterable[Work], *, total: int, description: str) -> Iterator[
     yield from track(works, total=total, description=description, console=console, transient=True)
 
 
-def output(*, json_out: Path | None = None) -> Console:
+def results_console(*, json_out: Path | None = None) -> Console:
     """The console for results: standard error if JSON goes to standard output."""
     from rich.console import Console
 
-    console = Console(stderr=json_out == _STANDARD_OUTPUT)
+    console = Console(stderr=json_out == STANDARD_OUTPUT)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = _FILE_WIDTH
     return console
@@ -103,7 +85,7 @@ def say(*lines: str, console: Console | None = None, style: str = "") -> None:
     """Print lines as they are; long ones are not broken."""
     from rich.text import Text
 
-    to = console or output()
+    to = console or results_console()
     for line in lines:
         to.print(Text(line, style=style), highlight=False, soft_wrap=True)
 
@@ -111,7 +93,7 @@ def say(*lines: str, console: Console | None = None, style: str = "") -> None:
 def say_written(console: Console, **files: Path | None) -> None:
     """Print which files were written; the name of each says what it holds."""
     for what, path in files.items():
-        if path is not None and path != _STANDARD_OUTPUT:
+        if path is not None and path != STANDARD_OUTPUT:
             say(f"Wrote the {what.replace('_', ' ')} to {shown_path(path)}.", console=console)
 
 
@@ -119,121 +101,58 @@ def write_json(out: Path | None, make: Callable[[], object]) -> Console:
     """Write a result as JSON if ``out`` asks for it; the console is for everything else."""
     if out is not None:
         _write(out, json.dumps(make(), ensure_ascii=True, allow_nan=False, indent=1) + "\n")
-    return output(json_out=out)
+    return results_console(json_out=out)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class View:
-    """Which part of a certificate or a board to show."""
+def open_certificate(source: str, selection: Selection, *, force: bool = False) -> tuple[Certificate, str | None]:
+    """The certificate in a file that ``certify --json`` wrote or of a board, and a title if it is of a board.
 
-    epoch: Annotated[
-        int | None,
-        typer.Option(help="The epoch of a board. Default: the last one that has runs.", show_default=False),
-    ] = None
-    current: Annotated[
-        bool, typer.Option("--current", help="Show the certificates of the last look alone, not of all looks.")
-    ] = False
-    name: Annotated[
-        str | None,
-        typer.Option(
-            "--view",
-            metavar="NAME",
-            help="Show this view, such as a category, and not the headline.",
-            show_default=False,
-        ),
-    ] = None
+    A file that fails its checks is refused, unless ``force`` says to show it with a warning.
+    """
+    from bbedge.verify import read_certificate
 
-    @property
-    def shown(self) -> Shown:
-        """Which of the two graphs."""
-        return "current" if self.current else "all"
+    if not is_board(source):
+        if selection.epoch is not None:
+            raise DomainError(f"{shown_path(source)} is not a board; leave out --epoch, which is for boards")
+        return selected(read_certificate(Path(source), shown=selection.shown, force=force), selection), None
 
-    def chosen(self, certificate: Certificate) -> Certificate:
-        """The view that was asked for, or the headline."""
-        return certificate if self.name is None else certificate.view(self.name)
+    from bbedge.board import Board
+    from bbedge.certificate.of_board import board_certificate
 
-    def open(self, source: str, *, force: bool = False) -> tuple[Certificate, str | None]:
-        """The certificate in a file that ``certify --json`` wrote or of a board, and a title if it is of a board.
-
-        A file that fails its checks is refused, unless ``force`` says to show it with a warning.
-        """
-        from bbedge.verify import read_certificate
-
-        if not is_board(source):
-            if self.epoch is not None:
-                raise DomainError(f"{shown_path(source)} is not a board; leave out --epoch, which is for boards")
-            return self.chosen(read_certificate(Path(source), shown=self.shown, force=force)), None
-
-        from bbedge.board import Board
-        from bbedge.certificate.of_board import board_certificate
-
-        certificate = board_certificate(Board.open(source), self.epoch, shown=self.shown)
-        return self.chosen(certificate), board_title(source)
+    certificate = board_certificate(Board.open(source), selection.epoch, shown=selection.shown)
+    return selected(certificate, selection), board_title(source)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    """What a certificate is written as for readers: a page, Markdown."""
-
-    html_out: Annotated[
-        Path | None,
-        typer.Option(
-            "--html", metavar="OUT", help="Write a web page: one file that needs no network.", show_default=False
-        ),
-    ] = None
-    markdown_out: Annotated[
-        Path | None,
-        typer.Option(
-            "--markdown",
-            metavar="OUT",
-            help="Write the answer and the table as Markdown, for a pull request or a job summary; - for standard "
-            "output.",
-            show_default=False,
-        ),
-    ] = None
-    title: Title = None
-    model_info: ModelInfoFile = None
-    with_items: Annotated[
-        bool,
-        typer.Option(
-            "--with-items",
-            help="With --html: write the mean scores of models on single items into the page, so that it shows on "
-            "which items one model beats another. At most 2,000 items and 60 models.",
-        ),
-    ] = False
-
-    def check(self, json_out: Path | None) -> None:
-        """Raise if two documents are to go to standard output, or something is for a page and there is none."""
-        for option, given in (("--model-info", self.model_info is not None), ("--with-items", self.with_items)):
-            if given and self.html_out is None:
-                raise DomainError(f"{option} adds to a page; add --html OUT to write the page")
-        if json_out == self.markdown_out == _STANDARD_OUTPUT:
-            raise DomainError("--json - and --markdown - both write to standard output; give one of them a file name")
+def selected(certificate: Certificate, selection: Selection) -> Certificate:
+    """The view that was asked for, or the headline."""
+    return certificate if selection.view is None else certificate.view(selection.view)
 
 
 def write_certificate(
     certificate: Certificate,
+    to: Output,
     *,
-    json_out: Path | None,
-    page: Page,
     title: str | None = None,
     info: ModelInfo | None = None,
     items: ItemScores | None = None,
 ) -> Console:
     """Write the document and the page that the options ask for; the console is for everything else."""
-    if page.html_out is not None or json_out is not None:
+    if to.has_document:
         certificate = certificate.sealed(written_at())
-    if page.html_out is not None:
-        write_page(page.html_out, certificate, title=page.title or title, info=info, items=items)
+    title = to.title or title
+    if to.html is not None:
+        from bbedge.display.page import TITLE, render_page
+
+        write_whole(to.html, render_page(certificate, title=title or TITLE, model_info=info, items=items))
     # Standard output comes last: its reader may close it early, and the files must still be written.
     documents: list[tuple[Path | None, Callable[[], str]]] = [
-        (json_out, certificate.to_json),
-        (page.markdown_out, lambda: certificate.to_markdown(page.title or title)),
+        (to.json, certificate.to_json),
+        (to.markdown, lambda: certificate.to_markdown(title)),
     ]
-    for out, text in sorted(documents, key=lambda document: document[0] == _STANDARD_OUTPUT):
+    for out, text in sorted(documents, key=lambda document: document[0] == STANDARD_OUTPUT):
         if out is not None:
             _write(out, text())
-    return output(json_out=_STANDARD_OUTPUT if _STANDARD_OUTPUT in (json_out, page.markdown_out) else None)
+    return results_console(json_out=STANDARD_OUTPUT if STANDARD_OUTPUT in (to.json, to.markdown) else None)
 
 
 def exit_if_contradicted(result: Certificate | Leaderboard) -> None:
@@ -254,28 +173,13 @@ def written_at() -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def write_page(
-    path: Path,
-    certificate: Certificate,
-    *,
-    title: str | None = None,
-    info: ModelInfo | None = None,
-    items: ItemScores | None = None,
-) -> None:
-    """Write a page to a file."""
-    from bbedge.display.page import TITLE, render_page
-
-    sealed = certificate.sealed(written_at())
-    write_whole(path, render_page(sealed, title=title or TITLE, model_info=info, items=items))
-
-
 def board_title(place: str) -> str | None:
     """The name of a board's file; none for a URL, so that the page does not reveal the server."""
     return None if "://" in place else Path(place).stem
 
 
 def _write(out: Path, text: str) -> None:
-    if out == _STANDARD_OUTPUT:
+    if out == STANDARD_OUTPUT:
         typer.echo(text, nl=False)
     else:
         write_whole(out, text)
@@ -321,15 +225,3 @@ def item_scores(
     }
     counted = replace(scores, values=scores.values[pilot:], replicates=scores.replicates[pilot:]) if pilot else scores
     return ItemScores.from_scores(counted, certificate.names, weights=weights, addresses=addresses)
-
-
-def board_items(certificate: Certificate, board: Board, number: int) -> ItemScores:
-    """The scores of single items on a board, of its current epoch and the models that are still run."""
-    from bbedge.board.stored_scores import stored_scores
-
-    epoch = board.state.epoch
-    if number != epoch.number:
-        raise DomainError(f"--with-items is for the current epoch, {epoch.number}; leave it out for epoch {number}")
-    return item_scores(
-        certificate, stored_scores(board, [model for model in epoch.models if model in board.state.active])
-    )

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec import structs
 
-from bbedge.cli.options import Only, Reading, grouped
+from bbedge.cli.options import Only, PlainReading, grouped, read
 from bbedge.cli.output import JsonOut, write_json
 from bbedge.errors import DomainError
 from bbedge.records.options import Options
+from bbedge.records.reading import Reading
 from bbedge.text import counted, quoted
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def plan(
     price: Annotated[
         float | None, typer.Option(min=0, help="Price of a million tokens; needs --tokens.", show_default=False)
     ] = None,
-    reading: Reading,
+    reading: PlainReading,
     figure: Annotated[
         Path | None,
         typer.Option(metavar="OUT", help="Write a figure: a .png, .svg or .pdf file.", show_default=False),
@@ -166,7 +167,7 @@ def plan(
     if price is not None and tokens is None:
         raise DomainError("--price is per million tokens; add --tokens, the number of tokens per model and item")
     if pilot:
-        table = reading.table(pilot)
+        table = read(pilot, reading)
         if assumptions.items is not None or assumptions.models is not None:
             raise DomainError("the pilot defines the models and items; leave out --models and --items")
         design = table.design(alpha=options.alpha, tau=options.tau, method="bb-edge")
@@ -209,13 +210,13 @@ def _plan_gate(
     from bbedge.gate import Gate
     from bbedge.gate.uses import level_of
 
-    policy, reading, about = policy_and_metrics(path, reading)
+    policy, reading = policy_and_metrics(path, reading)
     first_use = ""
     if policy.spending == "ledger":
         policy = policy.at_level(level_of(policy, 1))
         first_use = f" At {100 * policy.alpha:.3g} %, the level of the first use in a ledger; later ones may have less."
     if pilot:
-        scores = about.table(reading, pilot, policy.columns)
+        scores = read(pilot, structs.replace(reading, item_column=policy.columns), gaps=True)
         gate = Gate(policy, scores)
         for panel in scores.values:
             gate.update(panel)

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.next_command import model_from_fields, next_command, ranked_metrics
-from bbedge.cli.options import Reading, ScoreFiles, Without, as_option, grouped
+from bbedge.cli.options import PlainReading, ScoreFiles, Without, as_option, grouped
 from bbedge.cli.output import JsonOut, say, spinner, write_json
-from bbedge.cli.views import About
 from bbedge.errors import DomainError
 from bbedge.readers.choices import ERROR_KINDS
+from bbedge.records.reading import SUITE, Reading
 from bbedge.text import counted, listed, shown, shown_path
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from bbedge.readers.survey import Survey
-    from bbedge.records.notes import Note
 
 
 UNCLEAR = 3
@@ -36,7 +36,7 @@ _NUMBERS = ("samples", "errors", "values", *ERROR_KINDS)
 
 @grouped
 def inspect_scores(
-    scores: ScoreFiles, *, reading: Annotated[Reading, Without("incomplete")], json_out: JsonOut = None
+    scores: ScoreFiles, *, reading: Annotated[PlainReading, Without("incomplete")], json_out: JsonOut = None
 ) -> None:
     """List what is in score files and logs: models, items, replicates, options to choose, possible problems.
 
@@ -48,20 +48,13 @@ def inspect_scores(
 
     [bold]Exit codes[/bold]  0 the scores can be read, 2 bad input, 3 a choice is missing
     """
+    from bbedge.readers.candidates import next_command
     from bbedge.readers.survey import survey
 
     files = [str(path) for path in scores]
     with spinner() as progress:
-        found = survey(
-            files,
-            blocks=reading.blocks,
-            score_range=reading.score_range,
-            columns=reading.columns,
-            choices=reading.choices,
-            progress=progress,
-            limits=reading.limits,
-        )
-    command = next_command(found, files, reading.words())
+        found = survey(files, reading, progress=progress)
+    command = next_command(found, files, reading)
     console = write_json(json_out, lambda: _document(found, command))
     _show_contents(console, found)
     _show_missing(console, found)
@@ -80,11 +73,16 @@ def _show_contents(console: Console, found: Survey) -> None:
         heads = ("name", "task", "samples", "smallest to largest", "")
         _grid(console, "Metrics: --metric", heads, _metric_rows(found))
     if any(len(of_task) > 1 for of_task in found.filters.values()):
-        _grid(console, "Filters: --filter", ("name", "task", "samples"), _filter_rows(found))
+        rows = [
+            (shown(each), shown(task), f"{n:,}")
+            for task, of_task in found.filters.items()
+            for each, n in of_task.items()
+        ]
+        _grid(console, "Filters: --filter", ("name", "task", "samples"), rows)
     fields = sorted(((name, values) for name, values in found.fields.items() if values > 1), key=itemgetter(1))
     if fields:
-        rows = [(name, f"{values:,}") for name, values in fields[:_MOST_FIELDS]]
-        _grid(console, "Fields that could name blocks: --blocks", ("name", "values"), rows)
+        of_blocks = [(name, f"{values:,}") for name, values in fields[:_MOST_FIELDS]]
+        _grid(console, "Fields that could name blocks: --blocks", ("name", "values"), of_blocks)
     _show_columns(console, found)
 
 
@@ -177,38 +175,24 @@ def _refused(found: Survey) -> str:
 def _document(found: Survey, command: str) -> dict[str, object]:
     scores = found.scores
     return {
-        "files": [
-            {
-                "path": file.path,
-                "kind": file.kind,
-                "models": list(file.models),
-                "tasks": list(file.tasks),
-                "samples": file.samples,
-                "repeats": file.repeats,
-                "errors": file.errors,
-            }
-            for file in found.files
-        ],
-        "not_read": list(found.unread),
+        "files": [asdict(file) for file in found.files],
+        "not_read": found.unread,
         "metrics": [
-            {"name": each.name, "tasks": list(each.tasks), "samples": each.samples, "on_unit_scale": each.on_unit_scale}
+            {"name": each.name, "tasks": each.tasks, "samples": each.samples, "on_unit_scale": each.on_unit_scale}
             for each in found.metrics
         ],
-        "filters": {task: dict(of_task) for task, of_task in found.filters.items()},
-        "fields": dict(found.fields),
-        "item_columns": dict(found.item_columns),
+        "filters": found.filters,
+        "fields": found.fields,
+        "item_columns": found.item_columns,
         "errors": found.errors,
         "cached": found.cached,
         "missing": [{"model": each.model, **each.kinds} for each in found.missing],
         "complete": scores is not None,
-        "models": list(scores.models) if scores is not None else None,
-        "items": len(scores.items) if scores is not None else None,
-        "blocks": len(set(scores.blocks)) if scores is not None else None,
-        "replicates": list(scores.replicates) if scores is not None else None,
-        "differing": [
-            {"model": each.model, "task": each.task, "field": each.field, "values": list(each.values)}
-            for each in found.differing
-        ],
+        "models": None if scores is None else scores.models,
+        "items": None if scores is None else len(scores.items),
+        "blocks": None if scores is None else len(set(scores.blocks)),
+        "replicates": None if scores is None else scores.replicates,
+        "differing": [asdict(each) for each in found.differing],
         "refused": _refused(found),
         "suspicious": _suspicions(found),
         "command": command,
@@ -217,31 +201,28 @@ def _document(found: Survey, command: str) -> dict[str, object]:
 
 def _found_words(found: Survey) -> str:
     """How many files of which kinds."""
-    kinds: dict[str, int] = {}
-    for file in found.files:
-        kinds[file.kind] = kinds.get(file.kind, 0) + 1
-    words = ", ".join(counted(count, kind) if "table" in kind else f"{count} {kind}" for kind, count in kinds.items())
-    root = _root([file.path for file in found.files])
+    kinds = Counter(file.kind for file in found.files).items()
+    words = ", ".join(counted(count, kind) if "table" in kind else f"{count} {kind}" for kind, count in kinds)
+    root = _root(found)
     place = f" in {shown(root, None)}" if len(found.files) > 1 and root else ""
     beside = f", and {found.beside} accompanying" if found.beside else ""
-    return f"{len(found.files):,} file{'' if len(found.files) == 1 else 's'}: {words}{beside}{place}"
+    return f"{counted(len(found.files), 'file')}: {words}{beside}{place}"
 
 
 def _file_rows(found: Survey) -> list[tuple[str, ...]]:
     """A row per file: path, kind, model, task, samples, errors."""
-    root = _root([file.path for file in found.files])
+    root = _root(found)
     rows: list[tuple[str, ...]] = []
     for file in found.files[:_MOST_FILES]:
         samples = "" if file.samples is None else f"{file.samples:,}"
         if file.repeats > 1:
             samples += f" ({file.repeats} each)"
-        models = ", ".join(shown(model, 30) for model in file.models[:2])
-        more = f" and {len(file.models) - 2} more" if len(file.models) > 2 else ""
+        models = _first([shown(model, 30) for model in file.models], 2)
         rows.append(
             (
                 shown(file.path[len(root) :], _WIDTH),
                 file.kind,
-                models + more or ("see its rows" if file.samples is None else "no name"),
+                models or ("see its rows" if file.samples is None else "no name"),
                 ", ".join(shown(task, 24) for task in file.tasks),
                 samples,
                 f"{file.errors:,}" if file.errors else "",
@@ -254,25 +235,25 @@ def _file_rows(found: Survey) -> list[tuple[str, ...]]:
 
 def _metric_rows(found: Survey) -> list[tuple[str, ...]]:
     """A row per metric: those on the scale from 0 to 1 first."""
-    rows: list[tuple[str, ...]] = []
-    for metric in ranked_metrics(found)[:_MOST_METRICS]:
-        scale = f"{metric.low:g} to {metric.high:g}" if metric.samples else "no number"
-        remark = "lower is better" if metric.lower_is_better else ""
-        rows.append((shown(metric.name), _tasks(metric.tasks), f"{metric.samples:,}", scale, remark))
-    return rows
+    from bbedge.readers.candidates import ranked_metrics
 
-
-def _filter_rows(found: Survey) -> list[tuple[str, ...]]:
-    """A row per filter and task."""
     return [
-        (shown(name), shown(task), f"{samples:,}")
-        for task, of_task in found.filters.items()
-        for name, samples in of_task.items()
+        (
+            shown(metric.name),
+            _first([shown(task, 24) for task in metric.tasks if task], 3),
+            f"{metric.samples:,}",
+            f"{metric.low:g} to {metric.high:g}" if metric.samples else "no number",
+            "lower is better" if metric.lower_is_better else "",
+        )
+        for metric in ranked_metrics(found)[:_MOST_METRICS]
     ]
 
 
 def _suspicions(found: Survey) -> list[str]:
-    """Everything that the user should check."""
+    """Everything that the user should check; of scores, nothing is told."""
+    from bbedge.readers.candidates import model_from_fields
+    from bbedge.readers.logs.stated import StatedNote
+
     notes = []
     if found.errors:
         have = "has" if found.errors == 1 else "have"
@@ -282,41 +263,24 @@ def _suspicions(found: Survey) -> list[str]:
     constant = [name for name, values in found.fields.items() if values == 1 and name.endswith("_id")]
     if constant:
         notes.append(f"The field {shown(constant[0])} is the same in every sample.")
-    notes += _same_names(found)
-    if found.scores is not None:
-        notes += [_blind(note) for note in found.scores.notes]
-    return notes
-
-
-def _blind(note: Note) -> str:
-    """The sentence of a note, without the scores in it."""
-    from bbedge.readers.logs.stated import StatedNote
-
-    return note.without_means if isinstance(note, StatedNote) else note.text
-
-
-def _same_names(found: Survey) -> list[str]:
-    """What to do about logs of one model that were made with different arguments."""
-    option = model_from_fields(found)
-    return [
+    option = shlex.quote(model_from_fields(found) or "")
+    notes += [
         f"Logs of {shown(each.model)!r} differ in {shown(each.field)}: {listed(each.values)}. They are read as "
         f"replicates of one model. If these are different systems, name them apart with --model-from {option}."
         for each in found.differing
     ]
+    of_scores = () if found.scores is None else found.scores.notes
+    return notes + [note.without_means if isinstance(note, StatedNote) else note.text for note in of_scores]
 
 
-def _tasks(tasks: Sequence[str]) -> str:
-    named = [shown(task, 24) for task in tasks if task]
-    return ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
+def _first(texts: Sequence[str], most: int) -> str:
+    return ", ".join(texts[:most]) + (f" and {len(texts) - most} more" if len(texts) > most else "")
 
 
-def _root(paths: Sequence[str]) -> str:
-    """The folder that all paths have in common."""
-    folders = [path[: path.rfind(os.sep) + 1] for path in paths]
-    shortest = min(folders, key=len)
-    while not all(folder.startswith(shortest) for folder in folders):
-        shortest = shortest[: shortest.rfind(os.sep, 0, -1) + 1]
-    return shortest
+def _root(found: Survey) -> str:
+    """The folder that all files have in common."""
+    common = os.path.commonprefix([file.path for file in found.files])  # noqa: RUF071 - cut at a separator below
+    return common[: common.rfind(os.sep) + 1]
 
 
 @grouped
@@ -326,8 +290,7 @@ def convert(
     to: Annotated[
         Path, typer.Option(metavar="OUT", help="The file to write: .parquet, .csv or .jsonl.", show_default=False)
     ],
-    reading: Annotated[Reading, Without("score_range", "incomplete")],
-    about: Annotated[About, Without("metric_range")],
+    reading: Annotated[Reading, Without(*SUITE, "score_range", "incomplete", "metric_range")],
 ) -> None:
     """Convert score tables and logs to one table: Parquet, CSV or JSONL, by the ending of --to.
 
@@ -346,17 +309,7 @@ def convert(
     if to.suffix.lower() not in KINDS:
         raise DomainError(f"--to {shown_path(to)}: use a file name that ends with {', '.join(KINDS)}")
     with spinner() as progress:
-        done = write(
-            [str(path) for path in scores],
-            to,
-            blocks=reading.blocks,
-            columns=reading.columns,
-            choices=about.choices(reading),
-            progress=progress,
-            limits=reading.limits,
-            item_columns=about.item_column or (),
-            items=about.items,
-        )
+        done = write([str(path) for path in scores], to, reading, progress=progress)
     said = (
         f"{shown_path(to)}: {counted(done.rows, 'score')} of {counted(done.models, 'model')} on "
         f"{counted(done.items, 'item')} in {counted(done.replicates, 'replicate')}."

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bbedge._version import __version__
-from bbedge.cli.output import output
+from bbedge.cli.output import results_console
 from bbedge.errors import DataError, DomainError, FormatError
 from bbedge.files import write_whole
 from bbedge.text import shown_path
@@ -46,7 +46,7 @@ def list_studies(out: Out = Path("studies")) -> None:
         made = _read_made(out / study.name)
         done = "" if made is None else f"{made.repetitions} repetitions"
         table.add_row(Text(study.name, style="cyan"), Text(study.title), Text(study.source, style="dim"), done)
-    console = output()
+    console = results_console()
     console.print(table)
     console.print()
     console.print("bbedge study run NAME runs a study; bbedge study show NAME prints its numbers.", highlight=False)
@@ -126,7 +126,7 @@ def show(
 
     study, results = read_results(out / find(name).name)
     made = _made(out / study.name, study)
-    show_study(output(), study, setting_tables(study, results), made=made.sentence())
+    show_study(results_console(), study, setting_tables(study, results), made=made.sentence())
 
 
 def read_results(folder: Path) -> tuple[Study, StudyResults]:
@@ -199,8 +199,8 @@ def _run_one(
         )
     made = Made(seed=seed, repetitions=repetitions, version=__version__, fingerprint=fingerprint(study), data=data)
     _write(study, results, made, out)
-    show_study(output(), study, setting_tables(study, results), made=made.sentence())
-    output().print(f"\nWritten to {shown_path(out / study.name)}", highlight=False)
+    show_study(results_console(), study, setting_tables(study, results), made=made.sentence())
+    results_console().print(f"\nWritten to {shown_path(out / study.name)}", highlight=False)
 
 
 def _write(study: Study, results: StudyResults, made: Made, out: Path) -> None:

@@ -9,25 +9,26 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import structs
 
 from bbedge._version import __version__
-from bbedge.cli.options import Reading, Without, as_option, grouped
+from bbedge.cli.options import Without, as_option, grouped, read
 from bbedge.cli.output import (
     JsonOut,
-    Page,
     Source,
-    View,
     exit_if_contradicted,
     is_board,
+    model_info,
+    open_certificate,
     say,
     say_written,
     spinner,
     write_certificate,
     write_json,
 )
-from bbedge.cli.output import model_info as known_of
-from bbedge.cli.views import About, Suite, reading_record, with_stated
 from bbedge.errors import BbedgeError, DomainError
+from bbedge.records.output import Output, Selection
+from bbedge.records.reading import Reading
 from bbedge.text import counted, quoted, shown_path
 
 if TYPE_CHECKING:
@@ -61,9 +62,7 @@ def verify(
         ),
     ] = None,
     *,
-    suite: Suite,
-    reading: Reading,
-    about: Annotated[About, Without("item_column")],
+    reading: Annotated[Reading, Without("item_column")],
     json_out: JsonOut = None,
 ) -> None:
     """Check a certificate, and compute it again from its scores.
@@ -119,7 +118,7 @@ def verify(
     elif any(is_board(each) or _is_archive(each) for each in scores):
         result = _with_board(stated, scores)
     else:
-        result = _with_files(stated, list(map(Path, scores)), (reading, about, suite))
+        result = _with_files(stated, scores, reading)
     console = write_json(json_out, lambda: result.content)
     show_verification(console, result)
     if code := EXIT_CODES[result.outcome]:
@@ -165,15 +164,13 @@ def reading_from_certificate(reading: Reading, document: Document) -> Reading:
     """The options for reading, filled in with what the design of the certificate states where none was given."""
     from bbedge.verify.recompute import has_steps
 
-    if reading.score_range == Reading().score_range:
-        reading = replace(reading, score_range=document.design.score_range)
-    if reading.incomplete == Reading().incomplete and (document.board or has_steps(document)):
-        # What was not run is no gap: verification tells them apart.
-        return replace(reading, incomplete="worst-case")
-    if reading.incomplete == Reading().incomplete:
+    found: dict[str, object] = {"score_range": document.design.score_range}
+    if document.board or has_steps(document):
+        found["incomplete"] = "worst-case"  # what was not run is no gap: verification tells them apart
+    else:
         policies = ("stopped" if document.stopped else "", "worst-case" if document.design.gaps == "worst-case" else "")
-        reading = replace(reading, incomplete=",".join(filter(None, policies)) or reading.incomplete)
-    return reading
+        found["incomplete"] = ",".join(filter(None, policies)) or "refuse"
+    return structs.replace(reading, **{name: value for name, value in found.items() if name not in reading.changed()})
 
 
 def _with_board(stated: GivenCertificate, places: Sequence[str]) -> Verification:
@@ -194,52 +191,55 @@ def _with_board(stated: GivenCertificate, places: Sequence[str]) -> Verification
             return verify_certificate(stated, board, write=as_option)
 
 
-def _with_files(stated: GivenCertificate, files: Sequence[Path], groups: tuple[Reading, About, Suite]) -> Verification:
+def _with_files(stated: GivenCertificate, files: Sequence[str], reading: Reading) -> Verification:
+    from bbedge.core.views import suite_options
     from bbedge.verify.checks import Check, Verification, own_checks
     from bbedge.verify.verify import check_given_scores, file_check, verify_certificate
 
     check_given_scores(stated)
     provenance = stated.document.provenance
     if provenance and provenance.reading:
-        groups = with_stated(groups, provenance.reading)
-    reading, about, suite = reading_from_certificate(groups[0], stated.document), *groups[1:]
+        reading = reading.with_stated(provenance.reading)
+    record, reading = reading.stated, reading_from_certificate(reading, stated.document)
     try:
-        table = _table(stated.document, files, suite, reading, about)
+        table = _table(stated.document, files, reading)
     except BbedgeError as error:
         # Files that are left out or changed may no longer make complete scores: say first which these are.
-        check = file_check(stated, _files(files, reading, about))
+        check = file_check(stated, _files(files, reading))
         if check.status != "differs":
             raise
         refused = f"the scores cannot be read: {error.render(as_option)}"
         checks = (*own_checks(stated), check, Check(kind="scores", status="differs", text=refused))
         return Verification(checks=checks, version=stated.document.bbedge)
-    table = replace(table, reading=reading_record(groups))
+    table = replace(table, reading=record)
     with spinner() as progress:
         progress("computing everything again")
-        return verify_certificate(stated, table, suite=suite.options(table, reading.metric), write=as_option)
+        return verify_certificate(
+            stated, table, suite=suite_options(table, **reading.suite, shares=reading.shares), write=as_option
+        )
 
 
-def _table(document: Document, files: Sequence[Path], suite: Suite, reading: Reading, about: About) -> Scores:
+def _table(document: Document, files: Sequence[str], reading: Reading) -> Scores:
     """The scores; of a first run that is not complete with a place for all items that are listed."""
     from bbedge.readers import read_items
     from bbedge.verify.recompute import board_design, with_items
 
     of_board = board_design(document).columns if document.board else ()
-    table = about.table(reading, files, (*suite.columns, *of_board), provenance=True)
-    if document.replicates or about.items is None:
+    table = read(files, structs.replace(reading, item_column=tuple(of_board)), gaps=True, provenance=True)
+    if document.replicates or reading.items is None:
         return table
-    listing = read_items(about.items)
+    listing = read_items(reading.items)
     return with_items(table, listing.items, listing.blocks if listing.blocked else None, listing.columns)
 
 
-def _files(files: Sequence[Path], reading: Reading, about: About) -> list[SourceFile] | None:
+def _files(files: Sequence[str], reading: Reading) -> list[SourceFile] | None:
     """The files by themselves, where they cannot be read as scores; None if not even that is possible."""
     from bbedge.readers.read_scores import source_file, source_files
     from bbedge.readers.sources import find_sources
 
     try:
-        found = source_files(find_sources([str(file) for file in files], reading.choices).files)
-        return sorted([*found, *([source_file(str(about.items))] if about.items else [])])
+        found = source_files(find_sources(files, reading).files)
+        return sorted([*found, *([source_file(reading.items)] if reading.items else [])])
     except BbedgeError:
         return None
 
@@ -248,8 +248,8 @@ def _files(files: Sequence[Path], reading: Reading, about: About) -> list[Source
 def report(
     source: Source,
     *,
-    page: Annotated[Page, Without("with_items")],
-    view: View,
+    output: Annotated[Output, Without("json", "with_items", "all_rows", "verbose")],
+    selection: Selection,
     force: Annotated[
         bool,
         typer.Option(
@@ -273,11 +273,10 @@ def report(
     [bold]Exit codes[/bold]  0 success, 2 bad input or a certificate that fails its checks, 5 contradiction, 141
     standard output was closed
     """
-    if page.html_out is None and page.markdown_out is None:
+    if output.html is None and output.markdown is None:
         raise DomainError("there is nothing to write; add --html OUT for a page, or --markdown OUT")
-    page.check(None)
-    certificate, name = view.open(source, force=force)
-    info = known_of(page.model_info, certificate.names)
-    console = write_certificate(certificate, json_out=None, page=page, title=name, info=info)
-    say_written(console, page=page.html_out, Markdown=page.markdown_out)
+    certificate, name = open_certificate(source, selection, force=force)
+    info = model_info(output.model_info, certificate.names)
+    console = write_certificate(certificate, output, title=name, info=info)
+    say_written(console, page=output.html, Markdown=output.markdown)
     exit_if_contradicted(certificate)

@@ -226,7 +226,7 @@ def _column(scores: Scores, name: str) -> tuple[str, ...]:
         there = f"have the columns {listed(scores.columns, limit=20)}" if scores.columns else "have none"
         raise DesignError(
             f"the scores have no column {quoted(name)} that describes their items; they {there}: read them with ",
-            Argument("item_columns", (name,)),
+            Argument("item_column", (name,)),
         )
     return scores.columns[name]
 

@@ -67,7 +67,7 @@ def verdict(policy: str | Path | Policy, logs: str | Path) -> GateReport:
     folder = os.fspath(logs).removeprefix(_FILE)
     if "://" in folder:
         raise DataError(f"the logs are at {quoted(folder, None)}; copy them to a folder and use bbedge gate")
-    scores = read_scores(folder, item_columns=rules.columns, least_models=1)
+    scores = read_scores(folder, item_column=rules.columns, least_models=1)
     scores.check_copies("refuse")
     return gate(rules, scores)
 
@@ -126,10 +126,9 @@ class GateStopping:
         self._reference = None if baseline is None else self._read(baseline)
 
     def _read(self, path: str | Path) -> Scores:
-        from bbedge.readers import Choices, read_scores
+        from bbedge.readers import read_scores
 
-        choices = Choices(metrics=() if self._scorer is None else (self._scorer,))
-        scores = read_scores(path, item_columns=self._policy.columns, choices=choices, least_models=1)
+        scores = read_scores(path, item_column=self._policy.columns, metric=self._scorer or (), least_models=1)
         if self._policy.baseline not in scores.models:
             raise DesignError(
                 f"{self._policy.source}: the logs have no {quoted(str(self._policy.baseline))}, only "

@@ -1,28 +1,39 @@
-"""Whether a table that was found in a folder looks like scores, and choices with which files could be read.
+"""Whether a table that was found in a folder looks like scores, and choices with which files can be read.
 
 A table that looks like scores is read or refused by its name: a model that disappears changes the leaderboard.
 """
 
 from __future__ import annotations
 
+import math
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
 
 from bbedge.errors import Argument, BbedgeError
 from bbedge.readers.assemble.grid import grouped
-from bbedge.readers.choices import Choice, Choices, OpenChoiceError
+from bbedge.readers.choices import OpenChoiceError, name_in_path, name_origin
 from bbedge.readers.limits import LimitError
 from bbedge.readers.tables import PlainTable, Table
 from bbedge.readers.tables.columns import ALIASES, FIRST_ALIASES, OPTIONAL, ROLES, Role, as_number
-from bbedge.readers.tables.roles import ColumnError
+from bbedge.readers.tables.roles import ColumnError, chosen_columns
 from bbedge.readers.tables.shaped import as_wide, rows_of, with_chosen
+from bbedge.records.reading import Reading
+
+if TYPE_CHECKING:
+    from bbedge.readers.survey import MetricFacts, Survey
 
 # Names that columns of other tables have as well, such as lists of tasks: alone they do not make a table of scores.
 _WEAK_ITEMS = frozenset({"id", "index", "test", "task", "prompt", "question"})
 _NO_SCORES = frozenset(
     {"time", "latency", "duration", "cost", "token", "length", "timestamp", "date", "count", "size", "index"}
+)
+_BOOKKEEPING = re.compile(
+    r"^(num|n|inference|training|finish_reason|batch|max|predicted|prompt|estimated)_|logprob|perplexity|bits_per|"
+    r"runtime|latency|duration|tokens|truncated|cost$|time$|length$"
 )
 # Every choice means that the files are read once more.
 _MOST = 8
@@ -30,19 +41,18 @@ _MOST = 8
 _USUAL = re.compile(r"^(results?|scores?|outputs?|predictions?|data|samples?)\b|_results$", re.IGNORECASE)
 
 
-def looks_like_scores(
-    plain: PlainTable, *, chosen: Mapping[Role, str], choices: Choices, by_name: bool = False
-) -> bool:
+def looks_like_scores(plain: PlainTable, reading: Reading, *, by_name: bool = False) -> bool:
     """Whether a table may be one of scores, also where its columns do not say which is which.
 
     ``by_name`` asks for usual names of columns instead.
     """
+    chosen = chosen_columns(reading)
     table = with_chosen(plain, chosen)
     found = table.columns()
-    if choices.format in ("table", "wide") or any(name in found for name in chosen.values()):
+    if reading.format in ("table", "wide") or any(name in found for name in chosen.values()):
         return True
-    by_path: tuple[Role, ...] = ("model",) if (origin := choices.origin("model")) and origin.is_of_path else ()
-    if as_wide(table, chosen=chosen, asked=False, dropped=choices.drop_columns, given=by_path) is not None:
+    by_path: tuple[Role, ...] = ("model",) if (origin := name_origin(reading, "model")) and origin.is_of_path else ()
+    if as_wide(table, chosen=chosen, asked=False, dropped=reading.drop_column, given=by_path) is not None:
         return True
     names = {name.strip().casefold() for name in found}
     has = {role: bool(names & {role, *ALIASES[role]}) for role in ROLES}
@@ -63,7 +73,7 @@ def with_score_proposal(error: ColumnError, table: Table, chosen: Mapping[Role, 
         return error
     columns = score_columns(table) if error.role == "score" else _item_columns(table)
     if columns:
-        error.proposal = (Argument("columns", {error.role: columns[0]}),)
+        error.proposal = (Argument("column", {error.role: columns[0]}),)
     return error
 
 
@@ -110,26 +120,22 @@ def _leaves(row: Mapping[str, Any], prefix: str = "", depth: int = 0) -> list[tu
 
 
 def proposed(
-    error: BbedgeError,
-    read: Callable[[Choices, Mapping[str, str] | None], object],
-    choices: Choices,
-    columns: Mapping[str, str] | None,
-    paths: Sequence[str],
+    error: BbedgeError, read: Callable[[Reading], object], reading: Reading, paths: Sequence[str]
 ) -> tuple[tuple[Argument, ...], BbedgeError | None]:
     """The choices that an error proposes, those that are proposed once they are made, and the error that is left.
 
-    ``read`` reads the files, which have these paths, with other choices and columns.
+    ``read`` reads the files, which have these paths, with other options.
     """
     made: list[Argument] = []
     while isinstance(error, OpenChoiceError) and error.proposal and len(made) < _MOST:
         for argument in error.proposal:
-            one = _of_paths(argument, choices, paths)
+            one = _of_paths(argument, reading, paths)
             if one in made:
                 return tuple(made), error
             made.append(one)
-            choices, columns = _with(one, choices, columns)
+            reading = reading.with_argument(one)
         try:
-            read(choices, columns)
+            read(reading)
         except LimitError:
             raise
         except BbedgeError as next_error:
@@ -139,24 +145,89 @@ def proposed(
     return tuple(made), error
 
 
-def _of_paths(argument: Argument, choices: Choices, paths: Sequence[str]) -> Argument:
+def _of_paths(argument: Argument, reading: Reading, paths: Sequence[str]) -> Argument:
     """The argument; the model from the folder where files have the same name, or one that all tools give."""
-    if argument != Choice("model_from", "file"):
+    if argument != Argument("model_from", "file"):
         return argument
-    names = {replace(choices, model_from="file").in_path(path, "model") for path in paths}
-    folders = {replace(choices, model_from="folder").in_path(path, "model") for path in paths}
+    names, folders = (
+        {name_in_path(structs.replace(reading, model_from=where), path, "model") for path in paths}
+        for where in ("file", "folder")
+    )
     usual = any(name is not None and _USUAL.search(name) for name in names)
     same = len(names) < len(paths) and len(folders) > len(names)
-    return Choice("model_from", "folder") if same or (usual and len(folders) == len(paths)) else argument
+    return Argument("model_from", "folder") if same or (usual and len(folders) == len(paths)) else argument
 
 
-def _with(
-    argument: Argument, choices: Choices, columns: Mapping[str, str] | None
-) -> tuple[Choices, Mapping[str, str] | None]:
-    """The choices and columns with one more."""
-    value: Any = argument.value
-    if argument.name == "columns" and isinstance(value, Mapping):
-        return choices, {**(columns or {}), **value}
-    if isinstance(value, tuple):
-        value = (*getattr(choices, argument.name), *value)
-    return replace(choices, **{argument.name: value}), columns
+def model_from_fields(found: Survey) -> str | None:
+    """The fields that name apart what the logs call by one name; None if nothing differs."""
+    if not found.differing:
+        return None
+    fields = "+".join(dict.fromkeys(each.field for each in found.differing))
+    several = len({model for file in found.files for model in file.models}) > 1
+    return f"model+{fields}" if several else fields
+
+
+def next_command(found: Survey, sources: Sequence[str], reading: Reading) -> str:
+    """The next command: certify if the scores can be read, else inspect-scores with the missing choices."""
+    replaced = {each.name for each in found.proposal} & {"model_from", "replicate_from"}
+    made = [Argument(name, value) for name, value in reading.changed().items() if name not in replaced]
+    command, fields = "inspect-scores", model_from_fields(found)
+    if found.scores is not None and fields is not None and len(found.scores.models) == 1:
+        # As it is there is nothing to compare; what the arguments name apart may be.
+        made.append(Argument("model_from", fields))
+    elif found.scores is not None:
+        command = "certify" if len(found.scores.models) > 1 else "diagnose"
+    elif found.remedy is not None:
+        # One model cannot be certified; the models of tables are not known here.
+        of_one_model = len({file.models for file in found.files}) == 1 and len(found.files[0].models) == 1
+        command = "diagnose" if of_one_model else "certify"
+        made.append(Argument("incomplete", "zero" if of_one_model else found.remedy))
+    made += found.proposal
+    if found.to_choose and not any(each.name == "metric" for each in made):
+        made.append(Argument("metric", _metrics(found)))
+    several_filters = any(len(of_task) > 1 for of_task in found.filters.values())
+    if found.to_choose and several_filters and not any(each.name == "filter" for each in made):
+        made.append(Argument("filter", tuple(dict.fromkeys(next(iter(each)) for each in found.filters.values()))))
+    if found.scores is None and not any(each.name in ("score_range", "metric_range") for each in made):
+        made += _range(found, made)
+    return shlex.join(["bbedge", command, *sources, *(word for argument in made for word in argument.words)])
+
+
+def _range(found: Survey, made: Sequence[Argument]) -> list[Argument]:
+    """The range of the chosen metrics, as far as the values show it, if they pass the usual one."""
+    named = {name for each in made if each.name == "metric" and isinstance(each.value, tuple) for name in each.value}
+    off = [each for each in found.metrics if each.name in named and each.samples and not each.on_unit_scale]
+    if not off:
+        return []
+    low, high = math.floor(min(each.low for each in off)), math.ceil(max(each.high for each in off))
+    return [Argument("score_range", (low, high))] if low < high else []
+
+
+def _metrics(found: Survey) -> tuple[str, ...]:
+    """The fewest metrics that give every task exactly one, as far as that can be done."""
+    if len(found.metrics) < 2:
+        return ()
+    chosen: list[MetricFacts] = []
+    open_tasks = {task for metric in found.metrics for task in metric.tasks}
+    for metric in sorted(ranked_metrics(found), key=lambda each: (_is_bookkeeping(each), -len(each.tasks))):
+        if metric.on_unit_scale and not metric.lower_is_better and open_tasks.issuperset(metric.tasks):
+            chosen.append(metric)
+            open_tasks.difference_update(metric.tasks)
+    if not chosen:  # no metric is on the usual scale: the next answer is about the range of one
+        chosen = [metric for metric in ranked_metrics(found) if not metric.lower_is_better][:1]
+    return tuple(metric.name for metric in chosen)
+
+
+def ranked_metrics(found: Survey) -> list[MetricFacts]:
+    """The metrics, those first that a leaderboard is most likely about."""
+
+    def key(metric: MetricFacts) -> tuple[bool, ...]:
+        same = metric.low >= metric.high
+        return metric.lower_is_better, not metric.on_unit_scale, _is_bookkeeping(metric), same
+
+    return sorted(found.metrics, key=key)
+
+
+def _is_bookkeeping(metric: MetricFacts) -> bool:
+    """Whether a metric counts or times something, and is on the unit scale only by accident: num_prompt_tokens."""
+    return _BOOKKEEPING.search(metric.name) is not None

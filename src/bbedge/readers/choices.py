@@ -2,45 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import PurePath
 from typing import Literal, Self, get_args
 
 from bbedge.errors import Argument, DomainError, FormatError, Part
+from bbedge.records.reading import Reading
 from bbedge.text import listed, quoted, shown_path
 
 OTHER_BLOCKS: tuple[Part, ...] = (Argument("blocks", "item"), " or ", Argument("blocks", "one"))
 """The blocks that need no column."""
-
-
-class Choice(Argument):
-    """A field of :class:`Choices` that a message names.
-
-    >>> str(Choice("metrics", ("match",))), str(Choice("metrics"))
-    ("choices=Choices(metrics=('match',))", 'metrics')
-    """
-
-    def __str__(self) -> str:
-        """The field as Python code."""
-        return self.name if self.value is None else f"choices=Choices({super().__str__()})"
-
-
-class SeveralChoices(Argument):
-    """Fields of :class:`Choices` that a message names together; the value is a tuple of :class:`Choice`.
-
-    >>> str(SeveralChoices("choices", (Choice("format", "wide"), Choice("model_from", "file"))))
-    "choices=Choices(format='wide', model_from='file')"
-    """
-
-    def __str__(self) -> str:
-        """The fields as Python code."""
-        made = self.value if isinstance(self.value, tuple) else ()
-        return f"choices=Choices({', '.join(f'{each.name}={each.value!r}' for each in made)})"
 
 
 class OpenChoiceError(FormatError):
@@ -63,6 +38,8 @@ class ChoiceNeededError(OpenChoiceError):
 
 Range = tuple[float, float]
 """Two ends of a scale of scores."""
+Named = Literal["model", "replicate"]
+"""What the path of a file, or a field of a log, can name."""
 _ENDINGS = re.compile(r"(\.(csv|tsv|tab|jsonl|ndjson|json|parquet|pq|eval|xlsx))?(\.gz)?$", re.IGNORECASE)
 """The endings of a file's name that are not part of the name of a model."""
 
@@ -80,9 +57,9 @@ def without_ending(name: str) -> str:
 class Origin:
     """Where the name of a model or of a replicate is found, if not in a column or where a log has it.
 
-    >>> Origin.parse("path:runs/([^/]+)/", choice="model_from").in_path("logs/runs/gpt/a.jsonl")
+    >>> Origin.parse("path:runs/([^/]+)/", role="model").in_path("logs/runs/gpt/a.jsonl")
     'gpt'
-    >>> Origin.parse("task_args.prompt", choice="model_from")
+    >>> Origin.parse("task_args.prompt", role="model")
     Origin(kind='field', text='task_args.prompt')
     """
 
@@ -92,24 +69,24 @@ class Origin:
     """The regular expression of ``path``, or the name of the ``field``."""
 
     @classmethod
-    def parse(cls, given: str, *, choice: Literal["model_from", "replicate_from"]) -> Origin:
-        """The origin that a text such as ``folder`` or ``path:REGEX`` names; ``choice`` is the field it is for."""
+    def parse(cls, given: str, *, role: Named) -> Origin:
+        """The origin that a text such as ``folder`` or ``path:REGEX`` names; ``role`` is what it names."""
         if given in ("file", "folder"):
             return cls(kind="file" if given == "file" else "folder")
         if given.startswith("path:"):
-            _check_one_group(given, choice)
+            _check_one_group(given, role)
             return cls(kind="path", text=given[5:])
-        if choice == "replicate_from" and given == "seed":
+        if role == "replicate" and given == "seed":
             return cls(kind="seed")
         # A replicate's field is always one of the samples', inside an object: another word is misspelt.
-        if given.strip() and (choice == "model_from" or "." in given):
+        if given.strip() and (role == "model" or "." in given):
             return cls(kind="field", text=given)
         fixed, example = {
-            "model_from": ("file, folder", "a field of the log's header such as task_args.prompt"),
-            "replicate_from": ("folder, file, seed", "a field of the samples such as metadata.run"),
-        }[choice]
+            "model": ("file, folder", "a field of the log's header such as task_args.prompt"),
+            "replicate": ("folder, file, seed", "a field of the samples such as metadata.run"),
+        }[role]
         raise DomainError(
-            Choice(choice),
+            Argument(f"{role}_from"),
             f" {quoted(given)} is not known; choose {fixed}, path:REGEX with one group, or {example}",
         )
 
@@ -128,143 +105,98 @@ class Origin:
         return (match.group(1) or None) if match else None
 
 
-def _check_one_group(given: str, choice: str) -> None:
-    part = choice.removesuffix("_from")
+def _check_one_group(given: str, role: Named) -> None:
     try:
         groups = re.compile(given[5:]).groups
     except re.error as error:
-        raise DomainError(Choice(choice), f" {quoted(given)}: not a regular expression ({error})") from None
+        raise DomainError(Argument(f"{role}_from"), f" {quoted(given)}: not a regular expression ({error})") from None
     if groups != 1:
         raise DomainError(
-            Choice(choice),
-            f" {quoted(given)}: {groups} groups; put the part that names the {part}, and nothing else, in parentheses",
+            Argument(f"{role}_from"),
+            f" {quoted(given)}: {groups} groups; put the part that names the {role}, and nothing else, in parentheses",
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choices:
-    """What to take from files. The columns of tables are named with ``columns``; most of this is for logs.
+def name_origin(reading: Reading, role: Named) -> Origin | None:
+    """What names the models or the replicates of files, if that was chosen."""
+    given = reading.model_from if role == "model" else reading.replicate_from
+    return None if given is None else Origin.parse(given, role=role)
 
-    >>> Choices(model_names=("runs/small/*=small",)).model_of("runs/small/a.eval", "openai/gpt")
+
+def replicates_are_seeds(reading: Reading) -> bool:
+    """Whether what names replicates is called a seed: a label, which counts nothing."""
+    origin = name_origin(reading, "replicate")
+    if origin is None or origin.kind in ("file", "folder"):
+        return False
+    before = origin.text.partition("(")[0].rstrip("-_=. \\") if origin.kind == "path" else origin.text
+    return origin.kind == "seed" or before.strip().casefold().endswith("seed")
+
+
+def name_in_path(reading: Reading, path: str, role: Named) -> str | None:
+    """The model or the replicate that the path of a file names; None unless its choice is about paths."""
+    origin = name_origin(reading, role)
+    if origin is None or not origin.is_of_path:
+        return None
+    found = origin.in_path(path)
+    if found is not None and role == "model" and origin.kind == "file":
+        found = without_ending(found)
+    if not found:
+        choice = f"{role}_from"
+        raise FormatError(
+            f"{shown_path(path)}: nothing there for ",
+            Argument(choice, getattr(reading, choice)),
+            f"; every file needs a {role}: correct the expression",
+        )
+    return found
+
+
+def model_of_log(reading: Reading, path: str, model: str | None) -> str | None:
+    """What to call the model of a file, of which a log says ``model``, or the field that ``model_from`` names.
+
+    >>> model_of_log(Reading(model_name=("runs/small/*=small",)), "runs/small/a.eval", "openai/gpt")
     'small'
     """
+    named = name_in_path(reading, path, "model") or model
+    for given in reading.model_name:
+        pattern, equals, name = given.partition("=")
+        if not equals:
+            return given
+        if fits(pattern, path, model):
+            return name
+    return named
 
-    format: str | None = None
-    """The reader for all files, or ``table`` or ``wide``; None recognises each file by its content."""
-    metrics: tuple[str, ...] = ()
-    """The metric that is the score; several if files of different tasks have different ones."""
-    filters: tuple[str, ...] = ()
-    """The filter of lm-evaluation-harness, or another way of scoring one answer, that counts; several as above."""
-    model_names: tuple[str, ...] = ()
-    """A name for the model of all files, or PATTERN=NAME for those whose path or model fits the pattern."""
-    replicate_from: str | None = None
-    """What distinguishes replicates: ``folder``, ``file``, ``seed``, ``path:REGEX`` or a field such as
-    ``metadata.run``; None counts the runs of a model in the order of their times. Of tables: what names the replicate
-    of all rows of a file, by its path."""
-    model_from: str | None = None
-    """What names the model of all of a file: ``file`` (without its ending), ``folder``, ``path:REGEX``, or a field of
-    a log's header such as ``task_args.prompt``; None takes what the file says."""
-    merge_names: bool = False
-    """Whether names of models that differ only by case, spaces, hyphens or look-alike characters are one model."""
-    preferred_names: tuple[str, ...] = ()
-    """The spellings that merged names get, such as those of a board's models; else the plainest one in the files."""
-    metric_ranges: Mapping[str, Range] = field(default_factory=dict, hash=False)
-    """The worst and the best possible value of metrics that are not on the common scale: ``{"wer": (1, 0)}``."""
-    without_metrics: tuple[str, ...] = ()
-    """Metrics to leave out where every metric is read, by name or by a pattern with ``*``."""
-    skip: tuple[str, ...] = ()
-    """Files to leave out, by patterns with ``*`` that fit a path, the end of it, or a folder in it. The certificate
-    states them."""
-    drop_columns: tuple[str, ...] = ()
-    """Columns of wide tables that are neither items nor models, such as means."""
 
-    def __post_init__(self) -> None:
-        for metric, (worst, best) in self.metric_ranges.items():
-            if not (worst != best and math.isfinite(best - worst)):
-                raise DomainError(
-                    Choice("metric_ranges", {metric: (worst, best)}),
-                    ": expected two different finite numbers, the worst and the best possible value",
-                )
-        for role in ("replicate", "model"):
-            self.origin(role)
-
-    def origin(self, role: Literal["model", "replicate"]) -> Origin | None:
-        """``model_from`` or ``replicate_from``, parsed."""
-        given = self.model_from if role == "model" else self.replicate_from
-        choice: Literal["model_from", "replicate_from"] = "model_from" if role == "model" else "replicate_from"
-        return None if given is None else Origin.parse(given, choice=choice)
-
-    @property
-    def replicates_are_seeds(self) -> bool:
-        """Whether what names replicates is called a seed: a label, which counts nothing."""
-        origin = self.origin("replicate")
-        if origin is None or origin.kind in ("file", "folder"):
-            return False
-        before = origin.text.partition("(")[0].rstrip("-_=. \\") if origin.kind == "path" else origin.text
-        return origin.kind == "seed" or before.strip().casefold().endswith("seed")
-
-    def in_path(self, path: str, role: Literal["model", "replicate"]) -> str | None:
-        """The model or the replicate that the path of a file names; None unless its choice is about paths."""
-        origin = self.origin(role)
-        if origin is None or not origin.is_of_path:
-            return None
-        found = origin.in_path(path)
-        if found is not None and role == "model" and origin.kind == "file":
-            found = without_ending(found)
-        if not found:
-            choice = f"{role}_from"
-            raise FormatError(
-                f"{shown_path(path)}: nothing there for ",
-                Choice(choice, getattr(self, choice)),
-                f"; every file needs a {role}: correct the expression",
+def check_model_names(reading: Reading, seen: Sequence[tuple[str, str | None]]) -> None:
+    """Raise if a pattern fits none of the paths and models: it is a mistake."""
+    for given in reading.model_name:
+        pattern, equals, name = given.partition("=")
+        if equals and not name:
+            raise DomainError(Argument("model_name"), f" {quoted(given)} gives no name; write PATTERN=NAME")
+        if equals and not any(fits(pattern, path, model) for path, model in seen):
+            models = listed(dict.fromkeys(model for _, model in seen if model is not None))
+            raise DomainError(
+                Argument("model_name"),
+                f" {quoted(given)}: no file and no model fits {quoted(pattern)}; the logs name {models or 'no model'}",
             )
-        return found
 
-    def model_of(self, path: str, model: str | None) -> str | None:
-        """What to call the model of a file, of which a log says ``model``, or the field that ``model_from`` names."""
-        named = self.in_path(path, "model") or model
-        for given in self.model_names:
-            pattern, equals, name = given.partition("=")
-            if not equals:
-                return given
-            if fits(pattern, path, model):
-                return name
-        return named
 
-    def check_names(self, seen: Sequence[tuple[str, str | None]]) -> None:
-        """Raise if a pattern fits none of the paths and models: it is a mistake."""
-        for given in self.model_names:
-            pattern, equals, name = given.partition("=")
-            if equals and not name:
-                raise DomainError(Choice("model_names"), f" {quoted(given)} gives no name; write PATTERN=NAME")
-            if equals and not any(fits(pattern, path, model) for path, model in seen):
-                models = listed(dict.fromkeys(model for _, model in seen if model is not None))
-                raise DomainError(
-                    Choice("model_names"),
-                    f" {quoted(given)}: no file and no model fits {quoted(pattern)}; the logs name "
-                    f"{models or 'no model'}",
-                )
+def choice_for_logs(reading: Reading, *, metrics: bool = False) -> Argument | None:
+    """A choice that only means something for logs, if one was made; ``metrics``: unless tables name metrics."""
+    roles: tuple[Named, Named] = ("replicate", "model")
+    origins = {f"{role}_from": name_origin(reading, role) for role in roles}
+    of_paths = (name for name, origin in origins.items() if origin is not None and not origin.is_of_path)
+    names = (*(() if metrics else ("metric", "metric_range")), "filter", "model_name", *of_paths, "without_metric")
+    return next((Argument(name) for name in names if getattr(reading, name)), None)
 
-    def has_metric(self, name: str) -> bool:
-        """Whether a metric is read where every metric is."""
-        return not any(fnmatchcase(name, pattern) for pattern in self.without_metrics)
 
-    def any_for_logs(self, *, metrics: bool = False) -> Choice | None:
-        """A choice that only means something for logs, if one was made; ``metrics``: unless tables name metrics."""
-        of_metrics = () if metrics else ("metrics", "metric_ranges")
-        origins = {"replicate_from": self.origin("replicate"), "model_from": self.origin("model")}
-        of_paths = (name for name, origin in origins.items() if origin is not None and not origin.is_of_path)
-        names = (*of_metrics, "filters", "model_names", *of_paths, "without_metrics")
-        return next((Choice(name) for name in names if getattr(self, name)), None)
-
-    def skips(self, path: str) -> str | None:
-        """The pattern by which a file is left out, if there is one."""
-        parts = PurePath(path).as_posix().split("/")
-        folders = ("/".join(parts[:depth]) for depth in range(1, len(parts)))
-        paths = (PurePath(path).as_posix(), *(folder for folder in folders if folder))
-        return next(
-            (each for each in self.skip if path == each or any(fits(each.rstrip("/"), it, None) for it in paths)), None
-        )
+def skip_pattern(reading: Reading, path: str) -> str | None:
+    """The pattern by which a file is left out, if there is one."""
+    parts = PurePath(path).as_posix().split("/")
+    folders = ("/".join(parts[:depth]) for depth in range(1, len(parts)))
+    paths = (PurePath(path).as_posix(), *(folder for folder in folders if folder))
+    return next(
+        (each for each in reading.skip if path == each or any(fits(each.rstrip("/"), it, None) for it in paths)), None
+    )
 
 
 def fits(pattern: str, path: str, model: str | None) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import Literal
@@ -24,15 +24,14 @@ from bbedge.files import replacing
 from bbedge.readers.assemble.duplicates import check_unique
 from bbedge.readers.assemble.grid import Grid, natural_key
 from bbedge.readers.assemble.joining import CodedRows, join_rows
-from bbedge.readers.assemble.shaping import describe, original_items
-from bbedge.readers.choices import Choices
-from bbedge.readers.limits import Limits, limited
+from bbedge.readers.assemble.shaping import original_items
+from bbedge.readers.limits import limited
 from bbedge.readers.logs.runs import RunBook, Watch
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.read_scores import harmless_names
 from bbedge.readers.sources import find_sources, fingerprint
-from bbedge.readers.tables.roles import chosen_columns
 from bbedge.records.notes import Note
+from bbedge.records.reading import Reading
 from bbedge.text import shown_path
 
 KINDS: Mapping[str, Literal["parquet", "csv", "jsonl"]] = {".parquet": "parquet", ".csv": "csv", ".jsonl": "jsonl"}
@@ -43,6 +42,7 @@ METADATA_KEY = "bbedge"
 _ROWS = 1 << 18
 _CELL_BYTES = 13
 _OWN = ("model", "item", "replicate", "score")
+_USUAL = Reading()
 _Part = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.uint32] | None]
 """Cells in order, with their scores and the codes of their blocks."""
 
@@ -68,14 +68,9 @@ class Converted:
 def convert(
     sources: Sequence[str],
     out: str | os.PathLike[str],
+    reading: Reading = _USUAL,
     *,
-    blocks: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    choices: Choices | None = None,
     progress: Callable[[str], None] | None = None,
-    limits: Limits | None = None,
-    item_columns: Sequence[str] = (),
-    items: str | os.PathLike[str] | None = None,
 ) -> Converted:
     """Write the scores of all sources to one table, as they are: not mapped, and not completed.
 
@@ -83,39 +78,30 @@ def convert(
 
     A row whose score is missing is written without one, and what has no row in the sources has none in the table, so
     that the same scores are missing when it is read back; only the kinds of errors are lost. The sources, their
-    SHA-256 and the choices made stand in the metadata of a Parquet file. ``item_columns`` and ``items`` are as for
-    :func:`~bbedge.readers.read_scores`; the columns are written, and with ``metric`` a row for each metric, under the
-    name that the files have for the item.
+    SHA-256 and the choices made stand in the metadata of a Parquet file. Item columns are written, and with ``metric``
+    a row for each metric, under the name that the files have for the item.
     """
-    chosen = choices or Choices()
     table_kind(out)
-    with limited(limits):
-        rows = join_rows(
-            sources,
-            blocks=blocks,
-            score_range=None,
-            columns=columns,
-            choices=chosen,
-            described=describe(item_columns, items),
-            progress=progress,
-        )
+    with limited(reading.max_size):
+        rows = join_rows(sources, reading, mapped=False, progress=progress)
         # Models in natural order, as people number them.
         grid = Grid.from_coder(rows.coder, rows.replicates, model_key=natural_key)
         check_unique(rows.coder, grid)
         rows.described.check_listed(rows.coder, grid.names[2])
-        described = _described(rows, grid.names[2], blocks)
+        described = _described(rows, grid.names[2], reading.blocks)
+    chosen = {**reading.changed(), **reading.stated.changed()}  # without the folder of the list of items
     origin: dict[str, object] = {
         "bbedge": __version__,
         "sources": [
             {"path": source.name, "sha256": fingerprint(source.path), "kind": source.kind}
             for source in rows.sources.files
         ],
-        "choices": {name: value for name, value in asdict(chosen).items() if value},
-        "blocks": blocks,
+        "choices": {name: value for name, value in chosen.items() if name not in ("blocks", "item_column")},
+        "blocks": reading.blocks,
         "notes": [note.text for note in rows.notes],
     }
-    if item_columns:
-        origin["item_columns"] = list(item_columns)
+    if reading.item_column:
+        origin["item_columns"] = reading.item_column
     _write(rows, grid, described, Path(out), {METADATA_KEY: json.dumps(origin, ensure_ascii=True)})
     return Converted(
         rows=sum(chunk.height for chunk in rows.coder.chunks),
@@ -133,7 +119,7 @@ def _described(rows: CodedRows, items: Sequence[str], blocks: str | None) -> dic
     taken = next((name for name in columns if name in _OWN), None)
     if taken is not None:
         raise DomainError(
-            Argument("item_columns", (taken,)), f": the table has a column {taken} of its own; leave it out"
+            Argument("item_column", (taken,)), f": the table has a column {taken} of its own; leave it out"
         )
     listed = rows.described.blocks(rows.coder, items) if blocks is None and not rows.blocked else None
     return columns if listed is None else {"block": listed, **columns}
@@ -221,38 +207,25 @@ def table_kind(out: str | os.PathLike[str]) -> Literal["parquet", "csv", "jsonl"
 
 def sample_addresses(
     sources: Sequence[str | os.PathLike[str]],
+    reading: Reading = _USUAL,
     *,
-    choices: Choices | None = None,
-    columns: Mapping[str, str] | None = None,
-    item_list: str | os.PathLike[str] | None = None,
     items: Collection[str],
     models: Collection[str],
-    limits: Limits | None = None,
 ) -> dict[tuple[str, str], str]:
     """The file and the place of the first sample of each model on each item, as a text; tables have none.
 
-    Reads the logs once more; ``choices``, ``columns`` and ``item_list`` are those that the scores were read with. Paths
-    are shortened as in certificates, so that a page does not reveal the folders of a machine.
+    Reads the logs once more, as the scores were read. Paths are shortened as in certificates, so that a page does not
+    reveal the folders of a machine.
     """
-    chosen = choices or Choices()
     found: dict[tuple[str, str], str] = {}
     wanted_items, wanted_models = set(items), set(models)
-    with limited(limits):
+    with limited(reading.max_size):
         # Standard input cannot be read again; it holds a table.
         paths = [os.fspath(path) for path in sources if os.fspath(path) != "-"]
-        apart = None if item_list is None else os.fspath(item_list)
-        files = find_sources(paths, chosen, chosen_columns(columns, None), apart=apart).files if paths else ()
+        files = find_sources(paths, reading).files if paths else ()
         logs = [(each.path, each.reader) for each in files if each.reader is not None]
         for (path, reader), name in zip(logs, harmless_names([path for path, _ in logs]), strict=True):
-            table = LogTable(
-                path,
-                reader,
-                choices=chosen,
-                blocks=None,
-                score_range=(0.0, 1.0),
-                book=RunBook(),
-                watch=Watch(),
-            )
+            table = LogTable(path, reader, reading=reading, book=RunBook(), watch=Watch())
             unit = ", line" if table.log.counts == "line" else ", sample"
             for asked in table.asked():
                 key = asked.model, asked.sample.item

@@ -5,13 +5,16 @@ A file is never refused for its own size. The limits are for what a small file c
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
 
 from bbedge.errors import Argument, Blank, DomainError, FormatError, Part
+from bbedge.text import quoted
 
+_SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) ?([KMGT]?)(?:i?B)?", re.IGNORECASE)
 RATIO = 200
 """Up to so many times its own size a compressed file may unpack to, whatever that is."""
 
@@ -51,6 +54,20 @@ class Limits:
         usual = cls()
         return cls(**{field.name: max(getattr(usual, field.name), size) for field in fields(cls)})
 
+    @classmethod
+    def of_text(cls, size: str) -> Limits:
+        """The limits for a size such as 8G.
+
+        >>> Limits.of_text("1.5k").line_bytes, Limits.of_text("2GiB").unpacked_bytes
+        (67108864, 2147483648)
+        """
+        found = _SIZE.fullmatch(size.strip())
+        if found is None:
+            raise DomainError(
+                Argument("max_size"), f" {quoted(size)} is not a size; write a number and K, M, G or T, such as 8G"
+            )
+        return cls.up_to(int(float(found[1]) * 1024 ** " KMGT".index((found[2] or " ").upper())))
+
     def most_unpacked(self, packed: int) -> int:
         """What a file of ``packed`` bytes may unpack to."""
         return max(self.unpacked_bytes, RATIO * packed)
@@ -74,7 +91,7 @@ class Limits:
             )
 
 
-HOW_TO_RAISE: tuple[Part, ...] = ("raise the limits with ", Argument("limits", Blank("Limits.up_to(BYTES)")))
+HOW_TO_RAISE: tuple[Part, ...] = ("raise the limits with ", Argument("max_size", Blank("SIZE")))
 """The end of a message about a limit."""
 
 # Not an argument of every function on the way: readers of other packages are opened with a path alone.
@@ -88,9 +105,9 @@ def limits_in_force() -> Limits:
 
 
 @contextmanager
-def limited(limits: Limits | None) -> Iterator[None]:
-    """Read with these limits; None keeps those in force."""
-    token = _IN_FORCE.set(limits or _IN_FORCE.get())
+def limited(limits: Limits | str | None) -> Iterator[None]:
+    """Read with these limits, or with those for a size such as 8G; None keeps those in force."""
+    token = _IN_FORCE.set(Limits.of_text(limits) if isinstance(limits, str) else limits or _IN_FORCE.get())
     try:
         yield
     finally:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from bbedge.errors import Blank, DataError, DomainError, FormatError, Part
-from bbedge.readers.choices import Choice, Choices, Range
+from bbedge.errors import Argument, Blank, DataError, DomainError, FormatError, Part
+from bbedge.readers.choices import Range
 from bbedge.readers.logs.contract import Log, LogRun, LogSample
 from bbedge.readers.logs.fields import number
 from bbedge.readers.tables.columns import mapped_to_unit
 from bbedge.records.notes import Note
+from bbedge.records.reading import Reading
 from bbedge.text import listed, quoted, shown
 
 _UNIT = (0.0, 1.0)
@@ -69,7 +71,7 @@ class MetricScales:
         for metric, (worst, best) in self.ranges.items():
             if metric not in self._used:
                 raise DomainError(
-                    Choice("metric_ranges", {shown(metric): (worst, best)}),
+                    Argument("metric_range", {shown(metric): (worst, best)}),
                     f": no score is of the metric {quoted(metric)}; the metrics are {listed(self._used)}",
                 )
 
@@ -95,14 +97,14 @@ def _problem(metric: str, value: float | bool, worst: float, best: float) -> tup
     if isinstance(value, bool):
         return (
             f"metric {quoted(metric)} is right or wrong, which fits no other scale than 0 to 1; correct ",
-            Choice("metric_ranges", {shown(metric): (0, 1)}),
+            Argument("metric_range", {shown(metric): (0, 1)}),
         )
     if not math.isfinite(value):
         return (f"metric {quoted(metric)} is {value}; leave the score empty where the sample failed",)
     return (
         f"metric {quoted(metric)} is {value!r}, outside the range {worst:g} to {best:g}; declare the worst and the "
         "best possible value with ",
-        Choice("metric_ranges", {shown(metric): (Blank("WORST"), Blank("BEST"))}),
+        Argument("metric_range", {shown(metric): (Blank("WORST"), Blank("BEST"))}),
     )
 
 
@@ -112,13 +114,16 @@ class EveryMetric:
     A sample that failed has no metrics, but its scores are missing, so it must be known which ones they are.
     """
 
-    def __init__(self, log: Log, choices: Choices, *, name: str) -> None:
-        self._name, self._choices = name, choices
+    def __init__(self, log: Log, reading: Reading, *, name: str) -> None:
+        self._name, self._reading = name, reading
         found: dict[str, dict[str, None]] = {}
         for sample in log.samples():
-            found.setdefault(sample.run.task, {}).update(dict.fromkeys(filter(choices.has_metric, sample.scores)))
+            found.setdefault(sample.run.task, {}).update(dict.fromkeys(filter(self._is_read, sample.scores)))
         self._of_task = {task: tuple(metrics) for task, metrics in found.items()}
         self._checked: set[str] = set()
+
+    def _is_read(self, name: str) -> bool:
+        return not any(fnmatchcase(name, pattern) for pattern in self._reading.without_metric)
 
     def names(self) -> tuple[str, ...]:
         """All metrics of all tasks."""
@@ -128,14 +133,14 @@ class EveryMetric:
         """The metrics that a sample is scored by; ``check`` refuses a sample without the metric of the headline."""
         every = self._of_task[sample.run.task]
         if not every:
-            left_out = f" besides {listed(self._choices.without_metrics)}" if self._choices.without_metrics else ""
+            left_out = f" besides {listed(self._reading.without_metric)}" if self._reading.without_metric else ""
             raise FormatError(
                 f"{self._name}: no sample of this log has a metric{left_out}, so that its scores cannot be matched "
                 "with those of other logs; repeat the run, or leave the log out"
             )
         if sample.error is not None or not sample.scores:
             return every
-        if self._choices.metrics and sample.run.task not in self._checked:
+        if self._reading.metric and sample.run.task not in self._checked:
             check(sample)
             self._checked.add(sample.run.task)
         return tuple(name for name in every if name in sample.scores)
@@ -150,11 +155,11 @@ def check_direction(metric: str, run: LogRun, scales: MetricScales | None, *, na
         worst, best = scales.ranges[metric]
         raise FormatError(
             f"{said}, but its range from {worst:g} (worst) to {best:g} (best) says that more is; correct ",
-            Choice("metric_ranges", {shown(metric): (best, worst)}),
+            Argument("metric_range", {shown(metric): (best, worst)}),
         )
     raise FormatError(
         f"{said}; declare its worst and its best possible value with ",
-        Choice("metric_ranges", {shown(metric): (Blank("WORST"), Blank("BEST"))}),
+        Argument("metric_range", {shown(metric): (Blank("WORST"), Blank("BEST"))}),
         ", so that its scores are mirrored, or choose another metric",
     )
 
@@ -171,32 +176,33 @@ def amounts(found: Mapping[str, object]) -> dict[str, float]:
     return {name: value for name, value in values.items() if value is not None and 0 < value < math.inf}
 
 
-def with_usage(log: Log, choices: Choices, *, name: str) -> Log:
+def with_usage(log: Log, reading: Reading, *, name: str) -> Log:
     """The log, with what its answers took among the metrics, as far as the choices name it.
 
     A metric of the log with the same name comes first. A sample without scores has no usage either: its scores are
     missing, whatever it took.
     """
-    asked = tuple(dict.fromkeys((*choices.metrics, *choices.metric_ranges)))
+    ranges = reading.metric_ranges
+    asked = tuple(dict.fromkeys((*reading.metric, *ranges)))
 
     def merged(sample: LogSample) -> LogSample:
         found = {each: sample.usage[each] for each in asked if each in sample.usage and each not in sample.scores}
         if not found or not sample.scores:
             return sample
         for each in found:
-            _check_range(each, choices, name)
+            _check_range(each, ranges.get(each, _UNIT), name)
         return replace(sample, scores={**sample.scores, **found})
 
     return replace(log, samples=lambda: map(merged, log.samples())) if asked else log
 
 
-def _check_range(metric: str, choices: Choices, name: str) -> None:
+def _check_range(metric: str, ends: Range, name: str) -> None:
     """Refuse a range of which more is better: an answer that takes less is the better one."""
-    worst, best = choices.metric_ranges.get(metric, (0.0, 1.0))
+    worst, best = ends
     if best < worst:
         return
     raise FormatError(
         f"{name}: {quoted(metric)} is what an answer took, of which less is better; declare the most that is possible, "
         "and 0 as the best value, with ",
-        Choice("metric_ranges", {shown(metric): (Blank("MOST"), 0)}),
+        Argument("metric_range", {shown(metric): (Blank("MOST"), 0)}),
     )

@@ -5,16 +5,16 @@ polars takes a while to import; the modules that use it are imported when the fi
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 from bbedge.errors import Argument, Blank, DomainError, FormatError
-from bbedge.readers.choices import Choice, Choices, IncompletePolicy
-from bbedge.readers.limits import Limits, limited
+from bbedge.readers.choices import IncompletePolicy
+from bbedge.readers.limits import limited
+from bbedge.records.reading import Reading, ReadingOptions
 from bbedge.text import quoted, shown
 
 if TYPE_CHECKING:
@@ -33,31 +33,31 @@ class DataFrameLike(Protocol):
 
 def read_scores(
     *sources: str | os.PathLike[str] | DataFrameLike,
-    blocks: str | None = None,
-    score_range: tuple[float, float] = (0.0, 1.0),
-    columns: Mapping[str, str] | None = None,
-    incomplete: str | IncompletePolicy = "refuse",
-    choices: Choices | None = None,
     least_models: int = 2,
     identify: bool = False,
     provenance: bool = True,
     progress: Callable[[str], None] | None = None,
-    limits: Limits | None = None,
-    item_columns: Sequence[str] = (),
-    items: str | os.PathLike[str] | None = None,
+    **options: Unpack[ReadingOptions],
 ) -> Scores:
     """Read scores: tables with a row per score, wide tables, logs of evaluation tools, or folders of these.
 
     Sources are paths (.csv and .tsv, .jsonl, all of these also with .gz, .parquet, logs), folders, patterns with ``*``,
-    or data frames; their rows are put together. ``blocks`` is ``None`` (the block column if there is one, otherwise
-    every item for itself), ``"item"``, ``"one"``, or the name of a column or of a field of the log such as
-    ``metadata.dialogue_id``. ``columns`` names the column of a role where the usual names do not fit; ``choices`` says
-    what a log cannot. Scores are mapped from ``score_range`` to [0, 1]. Fewer than ``least_models`` models are refused.
-    ``identify`` adds the hashes of the files, by which a board remembers where its scores came from; ``provenance``
-    adds names, sizes and hashes, which a certificate states. Without both, files are not read again to be hashed.
-    ``-`` reads a table from standard input. ``limits`` raises the limits of what small files may turn into.
+    or data frames; their rows are put together. ``-`` reads a table from standard input. Fewer than ``least_models``
+    models are refused. ``identify`` adds the hashes of the files, by which a board remembers where its scores came
+    from; ``provenance`` adds names, sizes and hashes, which a certificate states. Without both, files are not read
+    again to be hashed. The options are those of the command line, under the same names; where one may be repeated,
+    pass a text or several.
 
-    ``item_columns`` names columns, or fields of logs, that describe the items, such as categories and weights; they
+    ``blocks`` is ``None`` (the block column if there is one, otherwise every item for itself), ``"item"``, ``"one"``,
+    or the name of a column or of a field of the log such as ``metadata.dialogue_id``. ``column`` names the column of a
+    role where the usual names do not fit: ``{"item": "question_id"}``. Scores are mapped from ``score_range`` to
+    [0, 1]. ``max_size`` raises the limits of what small files may turn into.
+
+    ``format``, ``metric``, ``filter``, ``model_name``, ``model_from`` and ``replicate_from`` say what logs and paths
+    cannot say by themselves, ``skip`` and ``drop_column`` what is left out on purpose, ``merge_names`` that models
+    whose names are alike are one, and ``metric_range`` which range a metric has: ``{"wer": (1, 0)}``.
+
+    ``item_column`` names columns, or fields of logs, that describe the items, such as categories and weights; they
     become :attr:`Scores.columns`. ``items`` is a list of items as for :func:`read_items`: it has the item columns that
     the scores lack, and the blocks if the scores name none. The item column ``metric`` stands for the metrics of logs,
     or of a table with such a column: each metric of an item becomes an item, in the block of that item.
@@ -70,35 +70,45 @@ def read_scores(
     **Needs:** every model x item x replicate at most once. A missing score is an error unless ``incomplete`` says what
     it counts as, or what to drop, which must be decided without looking at the scores.
     """
+    return scores_in(
+        sources,
+        Reading.of(options),
+        least_models=least_models,
+        identify=identify,
+        provenance=provenance,
+        progress=progress,
+    )
+
+
+def scores_in(
+    sources: Sequence[str | os.PathLike[str] | DataFrameLike],
+    reading: Reading,
+    *,
+    least_models: int = 2,
+    identify: bool = False,
+    provenance: bool = True,
+    progress: Callable[[str], None] | None = None,
+) -> Scores:
+    """The scores in files or frames, read with the options of a record."""
     from bbedge.readers.assemble.joining import join_rows
     from bbedge.readers.assemble.pivot import build_panels, named_scores
-    from bbedge.readers.assemble.shaping import describe, original_items
+    from bbedge.readers.assemble.shaping import original_items
 
-    score_range = checked_range(score_range)
-    policy = IncompletePolicy.of(incomplete)
+    policy = IncompletePolicy.of(reading.incomplete)
     if not sources:
         raise DomainError("no table to read; pass one or more files or data frames")
-    with limited(limits):
-        described = describe(item_columns, items)
-        rows = join_rows(
-            sources,
-            blocks=blocks,
-            score_range=score_range,
-            columns=columns,
-            choices=choices or Choices(),
-            described=described,
-            progress=progress,
-        )
+    with limited(reading.max_size):
+        rows = join_rows(sources, reading, progress=progress)
         if progress is not None:
             progress("arranging the scores")
         panels = build_panels(rows, policy=policy, least_models=least_models)
         names = panels.names[2]
-        described.check_listed(rows.coder, names)
-        listed_blocks = described.blocks(rows.coder, names) if blocks is None else None
+        rows.described.check_listed(rows.coder, names)
+        listed_blocks = rows.described.blocks(rows.coder, names) if reading.blocks is None else None
         of_items = listed_blocks or original_items(rows.coder, names)
         if rows.blocked:
             of_items = tuple(map(rows.coder.known("block").__getitem__, names))
-        if blocks == "one":
+        if reading.blocks == "one":
             of_items = ("one",) * len(names)
         scores = named_scores(rows, panels, of_items, blocked=rows.blocked or listed_blocks is not None)
         if not (identify or provenance):
@@ -120,25 +130,12 @@ def _identified(scores: Scores, rows: CodedRows, *, identify: bool, complete: bo
     )
 
 
-def checked_range(score_range: tuple[float, float]) -> tuple[float, float]:
-    """The range as numbers, or an error if it is none."""
-    low, high = (float(end) for end in score_range)
-    if not (low < high and math.isfinite(high - low)):
-        raise DomainError(f"score range {low:g} to {high:g}; expected two finite numbers, the lower one first")
-    return low, high
-
-
 def read_judgements(
     *sources: str | os.PathLike[str] | DataFrameLike,
     judgement: str,
-    blocks: str | None = None,
-    score_range: tuple[float, float] = (0.0, 1.0),
-    columns: Mapping[str, str] | None = None,
-    incomplete: str | IncompletePolicy = "refuse",
-    choices: Choices | None = None,
     least_models: int = 2,
     progress: Callable[[str], None] | None = None,
-    limits: Limits | None = None,
+    **options: Unpack[ReadingOptions],
 ) -> JudgedScores:
     """Read tables with a row for every judgement; ``judgement`` is the column that numbers those of one answer.
 
@@ -147,26 +144,29 @@ def read_judgements(
 
     **Needs:** a replicate column, and every answer judged equally often.
     """
-    replicate = (columns or {}).get("replicate", "replicate")
-    if choices is not None and choices.replicate_from is not None:
+    return judgements_in(sources, Reading.of(options), judgement, least_models=least_models, progress=progress)
+
+
+def judgements_in(
+    sources: Sequence[str | os.PathLike[str] | DataFrameLike],
+    reading: Reading,
+    judgement: str,
+    *,
+    least_models: int = 2,
+    progress: Callable[[str], None] | None = None,
+) -> JudgedScores:
+    """The judged scores in files or frames, read with the options of a record."""
+    if reading.replicate_from is not None:
         raise DomainError(
-            Argument("judgement", shown(judgement)), " needs a replicate column; leave out ", Choice("replicate_from")
+            Argument("judgement", shown(judgement)), " needs a replicate column; leave out ", Argument("replicate_from")
         )
     from bbedge.readers.assemble.pivot import arranged_judgements
     from bbedge.readers.tables.roles import ColumnError
 
+    replicate = reading.columns.get("replicate", "replicate")
+    both = reading.with_argument(Argument("column", {"replicate": f"{replicate}+{judgement}"}))
     try:
-        read = read_scores(
-            *sources,
-            blocks=blocks,
-            score_range=score_range,
-            columns={**(columns or {}), "replicate": f"{replicate}+{judgement}"},
-            incomplete=incomplete,
-            choices=choices,
-            least_models=least_models,
-            progress=progress,
-            limits=limits,
-        )
+        read = scores_in(sources, both, least_models=least_models, progress=progress)
     except ColumnError as error:
         if error.role != "replicate":
             raise
@@ -175,7 +175,7 @@ def read_judgements(
             "correct ",
             Argument("judgement", shown(judgement)),
             ", or name the replicate column with ",
-            Argument("columns", {"replicate": Blank("NAME")}),
+            Argument("column", {"replicate": Blank("NAME")}),
         ) from None
     return arranged_judgements(read, column=replicate)
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from bbedge.errors import Blank, DomainError, FormatError
-from bbedge.readers.choices import Choice, Choices, OpenChoiceError
+from msgspec import structs
+
+from bbedge.errors import Argument, Blank, DomainError, FormatError
+from bbedge.readers.choices import Named, OpenChoiceError, name_origin, skip_pattern
 from bbedge.readers.limits import LimitError, UnpackedLimitError
 from bbedge.readers.opening import (
     PIPED,
@@ -22,12 +24,13 @@ from bbedge.readers.opening import (
     standard_input,
 )
 from bbedge.readers.tables import JSON, JSON_LINES, PARQUET, SEPARATORS, PlainTable
-from bbedge.readers.tables.columns import Role
 from bbedge.readers.tables.delimited import DelimitedFile, separator_of
 from bbedge.readers.tables.frames import ParquetFile
 from bbedge.readers.tables.json_rows import JsonLinesFile, NoRecordsError, RecordsFile, kind_of_json, record_list
+from bbedge.readers.tables.roles import chosen_columns
 from bbedge.readers.tools import readers, recognised
 from bbedge.records.notes import Note, files_beside
+from bbedge.records.reading import Reading
 from bbedge.text import counted, listed, quoted, shown, shown_path
 
 if TYPE_CHECKING:
@@ -94,23 +97,23 @@ class Sources:
 
 def find_sources(
     given: Sequence[str],
-    choices: Choices,
-    chosen: Mapping[Role, str] | None = None,
+    reading: Reading,
     *,
-    apart: str | None = None,
     collect: bool = False,
 ) -> Sources:
-    """Look into folders and patterns, and recognise every file.
+    """Look into folders and patterns, and recognise every file but the list of items.
 
-    ``chosen`` are the columns that the caller named. ``apart`` is a file that may lie in a folder and is read for
-    something else. A file that looks like scores and cannot be read stops the search; where refusals are to be
-    ``collect``-ed, only if no choice would help.
+    A file that looks like scores and cannot be read stops the search; where refusals are to be ``collect``-ed, only if
+    no choice would help.
     """
-    format = choices.format  # noqa: A001 - the word of the option
+    format = reading.format  # noqa: A001 - the word of the option
     if format is not None and format not in (*readers(), *TABLE_FORMATS):
         known = ", ".join((*readers(), *TABLE_FORMATS))
-        raise DomainError(Choice("format"), f" {quoted(format)} is not known; choose {known}")
-    search = _Search(choices=choices, chosen=chosen or {}, apart=None if apart is None else os.path.realpath(apart))
+        raise DomainError(Argument("format"), f" {quoted(format)} is not known; choose {known}")
+    roles: tuple[Named, Named] = ("replicate", "model")
+    for role in roles:
+        name_origin(reading, role)  # refuses what cannot be understood
+    search = _Search(reading=reading, apart=None if reading.items is None else os.path.realpath(reading.items))
     for each in given:
         if each in STANDARD_INPUT:
             search.add(_piped(format))
@@ -123,8 +126,7 @@ def find_sources(
 class _Search:
     """What was found so far."""
 
-    choices: Choices
-    chosen: Mapping[Role, str]
+    reading: Reading
     apart: str | None
     found: Sources = field(default_factory=Sources)
     files: dict[str, Source] = field(default_factory=dict)
@@ -138,7 +140,7 @@ class _Search:
         paths, searched = files_of(given)
         found = False
         for path in paths:
-            pattern = self.choices.skips(path)
+            pattern = skip_pattern(self.reading, path)
             if pattern is not None:
                 self.found.skipped.setdefault(pattern, []).append(path)
                 found = True
@@ -150,13 +152,13 @@ class _Search:
             raise FormatError(
                 f"{shown_path(given)}: none of the {len(paths)} files there holds scores that can be recognised; "
                 "expected logs or score tables: name the files, and say what they are with ",
-                Choice("format"),
+                Argument("format"),
             )
 
     def _recognise(self, path: str, *, searched: bool) -> bool:
         """Put a file where it belongs; whether it may have scores."""
         try:
-            source = _recognised(path, self.choices, self.chosen, searched=searched)
+            source = _recognised(path, self.reading, searched=searched)
         except LimitError:
             raise
         except FormatError as error:
@@ -173,15 +175,15 @@ class _Search:
     def done(self, *, collect: bool) -> Sources:
         """Everything, unless a pattern fits nothing or a file is refused."""
         refused, skipped = self.found.refused, self.found.skipped
-        for pattern in self.choices.skip:
+        for pattern in self.reading.skip:
             if pattern not in skipped:
                 raise DomainError(
-                    Choice("skip", (shown(pattern),)), ": no file fits the pattern; correct it or leave it out"
+                    Argument("skip", (shown(pattern),)), ": no file fits the pattern; correct it or leave it out"
                 )
         if refused and not (collect and all(isinstance(error, OpenChoiceError) for _, error in refused)):
             raise _refusal(refused)
         if not self.files and not refused and skipped:
-            raise FormatError("no file is left: all files fit a pattern of ", Choice("skip", tuple(self.choices.skip)))
+            raise FormatError("no file is left: all files fit a pattern of ", Argument("skip", self.reading.skip))
         self.found.files = tuple(self.files.values())
         return self.found
 
@@ -193,7 +195,7 @@ def _refusal(refused: Sequence[tuple[str, FormatError]]) -> FormatError:
     paths = [path for path, _ in refused]
     refused = [(path, with_runs(error, paths)) for path, error in refused]
     path, first = refused[0]
-    leave_out = ("; or leave it out on purpose with ", Choice("skip", (shown_path(path),)))
+    leave_out = ("; or leave it out on purpose with ", Argument("skip", (shown_path(path),)))
     if len(refused) == 1:
         parts = (*first.args, *leave_out)
     else:
@@ -204,18 +206,16 @@ def _refusal(refused: Sequence[tuple[str, FormatError]]) -> FormatError:
             *(part for _, error in shown_first for part in ("\n", *error.args)),
             f"\nand {more} more" if more else "",
             "\nFix them, or leave files out on purpose with ",
-            Choice("skip", (Blank("PATTERN"),)),
+            Argument("skip", (Blank("PATTERN"),)),
         )
     if isinstance(first, OpenChoiceError):
         return OpenChoiceError.proposing(first.proposal, *parts)
     return FormatError(*parts)
 
 
-def _recognised(
-    path: str, choices: Choices, chosen: Mapping[Role, str], *, searched: bool
-) -> Source | Literal["beside", "unread"]:
+def _recognised(path: str, reading: Reading, *, searched: bool) -> Source | Literal["beside", "unread"]:
     """A file with samples, or why a file that was found in a folder is passed over."""
-    format = choices.format  # noqa: A001 - the word of the option
+    format = reading.format  # noqa: A001 - the word of the option
     if searched and not is_regular(path):
         return "unread"
     if searched and not Path(path).stat().st_size and not (is_table(path) and not is_document(path)):
@@ -224,7 +224,7 @@ def _recognised(
     if format is not None and not searched:
         return Source(path=path, reader=readers().get(format))
     if format in TABLE_FORMATS:
-        return _found_table(path, choices, chosen) if is_table(path) else "unread"
+        return _found_table(path, reading) if is_table(path) else "unread"
     reader, what = recognised(path)
     if format is not None and reader is not readers()[format]:
         return "unread"
@@ -244,13 +244,13 @@ def _recognised(
             raise _unknown(path)
         return "unread"
     if searched:
-        return _found_table(path, choices, chosen)
+        return _found_table(path, reading)
     if is_document(path) and _records_of(path) == "none":
         raise _unknown(path)
     return Source(path=path, reader=None)
 
 
-def _found_table(path: str, choices: Choices, chosen: Mapping[Role, str]) -> Source | Literal["unread"]:
+def _found_table(path: str, reading: Reading) -> Source | Literal["unread"]:
     """A table in a folder that is one of scores, or that is none; one that only looks like scores is refused."""
     from bbedge.readers.assemble.shaping import Described, Shaping
     from bbedge.readers.candidates import looks_like_scores
@@ -259,9 +259,11 @@ def _found_table(path: str, choices: Choices, chosen: Mapping[Role, str]) -> Sou
     if records == "none":
         return "unread"
     source = Source(path=path, reader=None)
-    if not looks_like_scores(open_table(path), chosen=chosen, choices=choices, by_name=records == "inside"):
+    if not looks_like_scores(open_table(path), reading, by_name=records == "inside"):
         return "unread"
-    shaping = Shaping(chosen=chosen, choices=choices, blocks=None, described=Described(), scales=None)
+    # Blocks in another table, or in the list of items, do not decide whether this one has scores.
+    alone = structs.replace(reading, blocks=None)
+    shaping = Shaping(chosen=chosen_columns(reading), reading=alone, described=Described(), scales=None)
     shaping.roles(shaping.opened(source), ())
     return source
 
@@ -296,7 +298,7 @@ def _unknown(path: str) -> FormatError:
     return FormatError(
         f"{shown_path(path)}: neither its name nor its content is known; expected a table, {known} "
         f"(text also with .gz), or a log of {logs}: rename the file or convert it, or say what it is with ",
-        Choice("format"),
+        Argument("format"),
     )
 
 

@@ -5,23 +5,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
+from msgspec import structs
 
 from bbedge.errors import Argument, BbedgeError
 from bbedge.readers.assemble.missing_refusal import MissingCellsError, MissingOf
 from bbedge.readers.candidates import proposed
-from bbedge.readers.choices import ChoiceNeededError, Choices
-from bbedge.readers.limits import LimitError, Limits, limited
+from bbedge.readers.choices import ChoiceNeededError
+from bbedge.readers.limits import LimitError, limited
 from bbedge.readers.logs.contract import open_log
 from bbedge.readers.logs.fields import field_paths
 from bbedge.readers.logs.naming import Differing, differing_arguments, model_in
-from bbedge.readers.read_scores import read_scores
+from bbedge.readers.read_scores import scores_in
 from bbedge.readers.sources import Source, find_sources, open_table
 from bbedge.readers.tables.columns import Role
 from bbedge.readers.tables.roles import METRIC, chosen_columns, column_key, find_roles
 from bbedge.readers.tables.shaped import ShapedTable, as_wide, with_chosen
+from bbedge.records.reading import Reading
 from bbedge.text import shown
 
 if TYPE_CHECKING:
@@ -34,6 +37,7 @@ _FIELDS, _VALUES = 60, 5000
 _CATEGORIES = 50
 # Rows of a table that are looked at.
 _ROWS = 1_000_000
+_USUAL = Reading()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,51 +162,31 @@ class _Count:
 
 
 def survey(
-    sources: Sequence[str],
-    *,
-    blocks: str | None = None,
-    score_range: tuple[float, float] = (0.0, 1.0),
-    columns: Mapping[str, str] | None = None,
-    choices: Choices | None = None,
-    progress: Callable[[str], None] | None = None,
-    limits: Limits | None = None,
+    sources: Sequence[str], reading: Reading = _USUAL, *, progress: Callable[[str], None] | None = None
 ) -> Survey:
     """Look at all files, and try to read their scores with the choices made.
 
     A file that cannot be read at all raises, as it would when the scores are read.
     """
-    chosen = choices or Choices()
     count, files = _Count(), []
     scores, refusal, to_choose, gaps = None, None, False, None
     proposal: tuple[Argument, ...] = ()
-    with limited(limits):
-        found = find_sources(sources, chosen, chosen_columns(columns, blocks), collect=True)
+    with limited(reading.max_size):
+        found = find_sources(sources, reading, collect=True)
         for source in (*found.files, *(Source(path=path, reader=None) for path, _ in found.refused)):
             if progress is not None:
                 progress(f"looking at {source.path}")
-            files.append(_file_facts(source, chosen, count))
-
-        def read(choices: Choices, columns: Mapping[str, str] | None) -> Scores:
-            return read_scores(
-                *sources,
-                blocks=blocks,
-                score_range=score_range,
-                columns=columns,
-                choices=choices,
-                least_models=1,
-                provenance=False,
-                progress=progress,
-            )
-
+            files.append(_file_facts(source, reading, count))
+        read = partial(scores_in, sources, least_models=1, provenance=False, progress=progress)
         try:
-            scores = read(chosen, columns)
+            scores = read(reading)
         except LimitError:
             raise
         except BbedgeError as error:
             refusal = error
             gaps = error if isinstance(error, MissingCellsError) else None
             paths = [source.path for source in found.files] + [path for path, _ in found.refused]
-            proposal, left = proposed(error, read, chosen, columns, paths)
+            proposal, left = proposed(error, read, reading, paths)
             to_choose = isinstance(left, ChoiceNeededError)
     return Survey(
         files=tuple(files),
@@ -211,7 +195,7 @@ def survey(
         metrics=tuple(count.metrics.values()),
         filters=count.filters,
         fields={name: len(values) for name, values in count.fields.items()},
-        item_columns=_item_columns(files, count, found.files, columns),
+        item_columns=_item_columns(files, count, found.files, reading),
         errors=count.errors,
         first_error=count.first_error,
         cached=count.cached,
@@ -220,19 +204,18 @@ def survey(
         to_choose=to_choose,
         remedy=None if gaps is None else gaps.remedy,
         missing=() if gaps is None else gaps.missing,
-        differing=() if chosen.model_from is not None else differing_arguments(count.runs),
+        differing=() if reading.model_from is not None else differing_arguments(count.runs),
         proposal=proposal,
     )
 
 
 def _item_columns(
-    files: Sequence[FileFacts], count: _Count, sources: Sequence[Source], columns: Mapping[str, str] | None
+    files: Sequence[FileFacts], count: _Count, sources: Sequence[Source], reading: Reading
 ) -> dict[str, int]:
-
     found = ColumnSurvey()
     for source in sources:
         if source.reader is None:
-            found.add(source, columns)
+            found.add(source, reading)
     several = {
         "task": len({task for file in files for task in file.tasks}),
         "metric": len(count.metrics),
@@ -241,11 +224,11 @@ def _item_columns(
     return {name: number for name, number in several.items() if 2 <= number <= _CATEGORIES} | found.counts()
 
 
-def _file_facts(source: Source, choices: Choices, count: _Count) -> FileFacts:
+def _file_facts(source: Source, reading: Reading, count: _Count) -> FileFacts:
     if source.reader is None:
         return FileFacts(
             path=source.name,
-            kind="wide table" if choices.format == "wide" else source.kind,
+            kind="wide table" if reading.format == "wide" else source.kind,
             models=(),
             tasks=(),
             samples=None,
@@ -259,7 +242,7 @@ def _file_facts(source: Source, choices: Choices, count: _Count) -> FileFacts:
         repeats.add(sample.repeat)
         count.add(sample, source.path)
     count.runs += log.runs
-    models = (model_in(source.path, run, choices) for run in log.runs)
+    models = (model_in(source.path, run, reading) for run in log.runs)
     return FileFacts(
         path=source.path,
         kind=source.kind,
@@ -284,10 +267,10 @@ class ColumnSurvey:
         counts = {name: len(set(values.values())) for name, values in self._of_item.items() if values}
         return counts | ({METRIC: len(self._metrics)} if self._metrics else {})
 
-    def add(self, source: Source, columns: Mapping[str, str] | None) -> None:
+    def add(self, source: Source, reading: Reading) -> None:
         """Look at the first rows of a table. What cannot be read is left for the reader of its scores to refuse."""
         try:
-            chosen = chosen_columns(columns, None)
+            chosen = chosen_columns(structs.replace(reading, blocks=None))
             table = with_chosen(open_table(source.path, source.called), chosen)
             if as_wide(table, chosen=chosen, asked=False) is None:
                 roles = find_roles(table.columns(), table=table.name, chosen=chosen)

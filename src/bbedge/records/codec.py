@@ -23,6 +23,7 @@ from bbedge.records.values import LARGEST_STORED, NOT_BLANK
 from bbedge.text import did_you_mean, listed, quoted, shown
 
 T = TypeVar("T")
+S = TypeVar("S", bound=msgspec.Struct)
 
 FILE_VERSION: Final = 1
 """What every file says of its keys and their meaning. From the first release on, version n + 1 reads files of n."""
@@ -157,7 +158,7 @@ def convert(
         raise error(f"{source}: a number is not finite") from problem
 
 
-def record_from_arguments(kind: type[T], values: Mapping[str, Any]) -> T:
+def record_from_arguments(kind: type[S], values: Mapping[str, Any]) -> S:
     """Arguments of a call, or options of a command, as a record; a refusal names the argument and what it may be.
 
     >>> from bbedge.records.values import Part
@@ -166,6 +167,10 @@ def record_from_arguments(kind: type[T], values: Mapping[str, Any]) -> T:
     ...
     bbedge.errors.DomainError: margin_share=2 is not allowed; choose a number of at least 0 and below 1
     """
+    known = [field.name for field in msgspec.structs.fields(kind)]
+    for name in values:
+        if name not in known:
+            raise TypeError(f"unexpected keyword argument {name!r}{did_you_mean(name, known)}")
     given = {name: _plain_number(value) for name, value in values.items()}
     try:
         return msgspec.convert(given, kind)

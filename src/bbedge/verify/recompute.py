@@ -29,7 +29,7 @@ from bbedge.core.design import Design
 from bbedge.core.leaderboard import Certifier, Leaderboard, certify_design, pilot_design
 from bbedge.core.scores import DesignOptions, Scores
 from bbedge.core.stakes import given_stakes
-from bbedge.core.views import HEADLINE, METRIC, SuiteOptions, suite_options
+from bbedge.core.views import HEADLINE, SuiteOptions, suite_options
 from bbedge.errors import Argument, Blank, BoardError, DesignError, DomainError
 from bbedge.records.certificate import Document
 from bbedge.records.codec import plain
@@ -116,16 +116,9 @@ def needs_suite(document: Document) -> bool:
 def stated_suite(document: Document, scores: Scores) -> SuiteOptions:
     """The weights and views that follow from the columns that a certificate names; nothing if it names none."""
     reading = (document.provenance and document.provenance.reading) or None
-    columns = [reading.macro, reading.weights, reading.views] if reading and needs_suite(document) else []
-    if reading is None or not any(columns):
+    if reading is None or not needs_suite(document) or not any(reading.suite.values()):
         return {}
-    return suite_options(
-        scores,
-        macro=reading.macro or None,
-        weights=reading.weights or None,
-        views=reading.views or None,
-        metric=reading.metric if reading.metric and METRIC in columns else None,
-    )
+    return suite_options(scores, **reading.suite)
 
 
 def check_given(document: Document, scores: Scores, suite: SuiteOptions) -> None:

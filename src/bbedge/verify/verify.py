@@ -15,14 +15,13 @@ from bbedge._version import __version__
 from bbedge.board import Board
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate as document_of
-from bbedge.certificate.document import plain, to_json
+from bbedge.certificate.document import to_json
 from bbedge.certificate.of_board import board_certificate
 from bbedge.core.scores import Scores, SourceFile
 from bbedge.core.views import SuiteOptions
 from bbedge.errors import Argument, BbedgeError, BoardError, DomainError, NoBoardError
 from bbedge.records.certificate import Document
 from bbedge.records.notes import NoteKind
-from bbedge.records.reading import as_options
 from bbedge.text import counted, listed, shown
 from bbedge.verify.checks import Check, GivenCertificate, Status, Verification, own_checks
 from bbedge.verify.differences import OF_SCORES, OF_TABLE_OF_BOARD, compare, compare_files, compare_notes
@@ -126,12 +125,12 @@ def _reading_check(document: Document, scores: Scores) -> Iterator[Check]:
     stated = (document.provenance and document.provenance.reading) or None
     if stated is None:
         return
-    words = shown(" ".join(as_options(stated, taken=True) + as_options(stated, taken=False)), None)
+    words = " ".join(stated.words())
     if scores.reading is None:
         text = f"how these scores were read is not known; the certificate states {words}"
         yield Check(kind="reading", status="unknown", text=text)
-    elif plain(stated) == plain(scores.reading):
-        yield Check(kind="reading", status="ok", text=f"as the certificate states: {words}")
+    elif stated == scores.reading:
+        yield Check(kind="reading", status="ok", text=f"as the certificate states: {shown(words, None)}")
     else:
         text = f"the files were read with other options; the certificate states {words}"
         yield Check(kind="reading", status="differs", text=text)

@@ -8,14 +8,14 @@ from dataclasses import replace
 import pytest
 
 from bbedge.errors import DataError, FormatError
-from bbedge.readers import Choices, read_scores
+from bbedge.readers import read_scores
 from bbedge.readers.logs.fields import value_at
 from log_makers import inspect_log, inspect_sample, lm_eval_row, lm_eval_run
 from older_logs import first_openai_evals, helm_run
 
 
 def read(*sources, **choices):
-    return read_scores(*sources, least_models=1, choices=Choices(**choices))
+    return read_scores(*sources, least_models=1, **choices)
 
 
 def refusal(*sources, **choices):

@@ -3,7 +3,7 @@
 import pytest
 
 from bbedge.errors import DataError
-from bbedge.readers import Choices, read_scores
+from bbedge.readers import read_scores
 from shape_makers import (
     MODELS,
     alpaca_eval_row,
@@ -47,7 +47,7 @@ def test_names_of_documents_stay_text(tmp_path):
     assert read_scores(path, least_models=1).models == (EVIL,)
     path = write_document(tmp_path / "b.json", deepeval_run([deepeval_case(1, name=EVIL), deepeval_case(1, name=EVIL)]))
     with pytest.raises(DataError) as caught:
-        read_scores(path, least_models=1, choices=Choices(model_names=("m",)))
+        read_scores(path, least_models=1, model_name=("m",))
     assert "b.json: sample 2: a second score for model 'm'" in str(caught.value)
 
 
@@ -80,9 +80,7 @@ def test_names_of_documents_stay_text(tmp_path):
 )
 def test_parts_that_are_wrong_are_named(content, said, tmp_path):
     with pytest.raises(DataError) as caught:
-        read_scores(
-            write_document(tmp_path / "a.json", content), least_models=1, choices=Choices(model_names=(MODELS[0],))
-        )
+        read_scores(write_document(tmp_path / "a.json", content), least_models=1, model_name=(MODELS[0],))
     assert said in str(caught.value)
 
 

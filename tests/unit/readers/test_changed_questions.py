@@ -5,13 +5,13 @@ import json
 import pytest
 
 from bbedge.errors import DataError
-from bbedge.readers import Choices, read_scores
+from bbedge.readers import read_scores
 from log_makers import inspect_log, inspect_sample, lm_eval_row, lm_eval_run
 from older_logs import first_lm_eval, first_openai_evals, helm_run, old_lighteval, promptfoo
 
 
 def read(*sources, incomplete="refuse", **choices):
-    return read_scores(*sources, least_models=1, choices=Choices(**choices), incomplete=incomplete)
+    return read_scores(*sources, least_models=1, **choices, incomplete=incomplete)
 
 
 def refusal(*sources, **choices):
@@ -155,7 +155,7 @@ def test_lighteval_another_answer(tmp_path):
         path = old_lighteval(tmp_path, model=model)
     table = pl.read_parquet(path)
     table.with_columns(gold=pl.lit(["changed"], dtype=pl.List(pl.String))).write_parquet(path)
-    assert refusal(tmp_path, metrics=("extractive_match",)).startswith(f"{path} has other texts for 2 items")
+    assert refusal(tmp_path, metric=("extractive_match",)).startswith(f"{path} has other texts for 2 items")
 
 
 def test_promptfoo_a_description_with_other_variables(tmp_path):

@@ -5,21 +5,22 @@ import json
 import pytest
 
 from bbedge.errors import DataError, DomainError, FormatError
-from bbedge.readers import Choices, read_scores
-from bbedge.readers.choices import Origin
+from bbedge.readers import read_scores
+from bbedge.readers.choices import Origin, model_of_log, name_origin
 from bbedge.readers.tools import readers
+from bbedge.records.reading import Reading
 from log_makers import inspect_log, inspect_sample, lm_eval_row, lm_eval_run
 
 
-def read(*sources, blocks=None, score_range=(0.0, 1.0), least_models=1, columns=None, incomplete="refuse", **choices):
+def read(*sources, blocks=None, score_range=(0.0, 1.0), least_models=1, column=(), incomplete="refuse", **choices):
     return read_scores(
         *sources,
         blocks=blocks,
         score_range=score_range,
         least_models=least_models,
-        columns=columns,
+        column=column,
         incomplete=incomplete,
-        choices=Choices(**choices),
+        **choices,
     )
 
 
@@ -31,17 +32,15 @@ def refusal(*sources, error=(DataError, DomainError), **options):
 
 def test_a_metric_that_is_not_there_is_refused_with_those_that_are(tmp_path):
     path = lm_eval_run(tmp_path)
-    message = refusal(path, metrics=("f1",))
-    assert (
-        f"{path}:1: choices=Choices(metrics=('f1',)): no such metric in it; it has 'acc': name exactly one" in message
-    )
+    message = refusal(path, metric=("f1",))
+    assert f"{path}:1: metric=('f1',): no such metric in it; it has 'acc': name exactly one" in message
 
 
 def test_two_metrics_of_one_file_are_refused(tmp_path):
     rows = [lm_eval_row(n, f1=0.5) | {"metrics": ["acc", "f1"]} for n in (0, 1)]
     path = lm_eval_run(tmp_path, rows=rows)
-    assert "metrics 'acc', 'f1' are both in it" in refusal(path, metrics=("acc", "f1"))
-    assert read(path, metrics=("f1",)).values.mean() == 0.5
+    assert "metrics 'acc', 'f1' are both in it" in refusal(path, metric=("acc", "f1"))
+    assert read(path, metric=("f1",)).values.mean() == 0.5
 
 
 def test_a_sample_without_the_metric_is_refused(tmp_path):
@@ -104,10 +103,8 @@ def test_an_item_in_two_blocks_is_refused(tmp_path):
 def test_a_log_that_names_no_model_needs_one(tmp_path):
     path = lm_eval_run(tmp_path)
     next(tmp_path.glob("results_*")).unlink()
-    assert f"{path}: the log does not name its model; say it with choices=Choices(model_names=(NAME,)), or" in refusal(
-        path
-    )
-    scores = read(path, model_names=("mine",))
+    assert f"{path}: the log does not name its model; say it with model_name=(NAME,), or" in refusal(path)
+    scores = read(path, model_name=("mine",))
     assert scores.models == ("mine",)
     assert any("has no results_<time>.json" in note.text for note in scores.notes)
 
@@ -117,11 +114,11 @@ def test_models_are_named_by_patterns_of_paths_and_of_names(tmp_path):
         inspect_log(tmp_path / place / "a.eval", model=model)
         for place, model in (("x", "gpt"), ("y", "gpt"), ("z", "b"))
     ]
-    scores = read(*files, model_names=("x/*=first", "*/y/*=second", "b=third"))
+    scores = read(*files, model_name=("x/*=first", "*/y/*=second", "b=third"))
     assert scores.models == ("first", "second", "third")
-    message = refusal(*files, model_names=("w/*=first",))
-    assert "model_names 'w/*=first': no file and no model fits 'w/*'; the logs name 'gpt', 'b'" in message
-    assert "gives no name" in refusal(*files, model_names=("x/*=",))
+    message = refusal(*files, model_name=("w/*=first",))
+    assert "model_name 'w/*=first': no file and no model fits 'w/*'; the logs name 'gpt', 'b'" in message
+    assert "gives no name" in refusal(*files, model_name=("x/*=",))
 
 
 @pytest.mark.parametrize(
@@ -171,14 +168,12 @@ def test_two_runs_with_one_label_are_a_duplicate(tmp_path):
 )
 def test_a_source_of_replicates_that_means_nothing_is_refused(tmp_path, source, problem):
     with pytest.raises(DomainError, match=problem):
-        Choices(replicate_from=source)
+        read(inspect_log(tmp_path / "a.eval"), replicate_from=source)
 
 
 def test_a_source_of_replicates_that_is_not_there_is_refused(tmp_path):
     path = inspect_log(tmp_path / "a.eval")
-    assert "a.eval: sample 1: nothing there for choices=Choices(replicate_from='seed');" in refusal(
-        path, replicate_from="seed"
-    )
+    assert "a.eval: sample 1: nothing there for replicate_from='seed';" in refusal(path, replicate_from="seed")
 
 
 def test_one_run_counts_once(tmp_path):
@@ -256,9 +251,9 @@ def test_a_run_that_did_not_end_well_is_noticed(tmp_path):
 
 def test_options_of_logs_are_refused_for_tables_and_the_other_way_round(tmp_path):
     (tmp_path / "a.csv").write_text("model,item,score\na,q,1\nb,q,0\n")
-    assert "metrics is for logs, and" in refusal(tmp_path / "a.csv", metrics=("acc",))
+    assert "metric is for logs, and" in refusal(tmp_path / "a.csv", metric=("acc",))
     path = inspect_log(tmp_path / "a.eval")
-    assert "columns={'score': 'acc'} is for tables, and" in refusal(path, columns={"score": "acc"})
+    assert "column={'score': 'acc'} is for tables, and" in refusal(path, column={"score": "acc"})
 
 
 def test_perturbed_rows_of_helm_are_left_out_and_counted(tmp_path):
@@ -270,8 +265,8 @@ def test_perturbed_rows_of_helm_are_left_out_and_counted(tmp_path):
     scores = read(tmp_path)
     assert scores.items == ("s/id1", "s/id2")
     assert "Left out: 1 row scored as 'perturbed by typos'." in [note.text for note in scores.notes]
-    assert read(tmp_path, filters=("perturbed by typos",)).items == ("s/id1",)
-    assert "no sample was scored under the filter 'nothing'" in refusal(tmp_path, filters=("nothing",))
+    assert read(tmp_path, filter=("perturbed by typos",)).items == ("s/id1",)
+    assert "no sample was scored under the filter 'nothing'" in refusal(tmp_path, filter=("nothing",))
 
 
 def test_an_unknown_format_is_refused_with_the_known_ones(tmp_path):
@@ -295,23 +290,23 @@ def test_a_format_overrides_what_is_recognised(tmp_path):
     [("file", "gpt-4.1"), ("folder", "small"), (r"path:runs/(\w+)/", "small"), (r"path:gpt-([\d.]+)\.jsonl", "4.1")],
 )
 def test_the_path_of_a_file_can_name_its_model(source, name):
-    choices = Choices(model_from=source)
-    assert choices.model_of("runs/small/gpt-4.1.jsonl.gz", "what the log says") == name
-    assert Choices(model_from=source, model_names=("*/small/*=s",)).model_of("runs/small/gpt-4.1.jsonl.gz", None) == "s"
+    path = "runs/small/gpt-4.1.jsonl.gz"
+    assert model_of_log(Reading(model_from=source), path, "what the log says") == name
+    assert model_of_log(Reading(model_from=source, model_name=("*/small/*=s",)), path, None) == "s"
 
 
 def test_a_model_from_a_field_is_not_looked_for_in_the_path():
-    choices = Choices(model_from="task_args.prompt")
-    assert choices.origin("model") == Origin(kind="field", text="task_args.prompt")
-    assert choices.model_of("runs/small/a.eval", "old") == "old"
+    reading = Reading(model_from="task_args.prompt")
+    assert name_origin(reading, "model") == Origin(kind="field", text="task_args.prompt")
+    assert model_of_log(reading, "runs/small/a.eval", "old") == "old"
 
 
 @pytest.mark.parametrize("source", ["", "path:(", "path:runs", "path:(a)(b)"])
-def test_an_unknown_origin_of_the_model_is_refused(source):
+def test_an_unknown_origin_of_the_model_is_refused(tmp_path, source):
     with pytest.raises(DomainError, match="model_from"):
-        Choices(model_from=source)
+        read(inspect_log(tmp_path / "a.eval"), model_from=source)
 
 
 def test_a_path_without_the_name_of_its_model_is_refused():
-    with pytest.raises(FormatError, match=r"a\.jsonl: nothing there for choices=Choices\(model_from='path:"):
-        Choices(model_from="path:runs/(x+)").model_of("runs/a.jsonl", "m")
+    with pytest.raises(FormatError, match=r"a\.jsonl: nothing there for model_from='path:"):
+        model_of_log(Reading(model_from="path:runs/(x+)"), "runs/a.jsonl", "m")

@@ -10,15 +10,16 @@ import polars as pl
 import pytest
 
 from bbedge.errors import DataError
-from bbedge.readers import Choices, read_scores
+from bbedge.readers import read_scores
 from bbedge.readers.convert import METADATA_KEY, convert
 from bbedge.readers.survey import survey
+from bbedge.records.reading import Reading
 from log_makers import LOGS, inspect_log, inspect_sample, lm_eval_run
 
 
 def test_the_canonical_table_reads_as_the_log_does(tmp_path):
     folder, out = LOGS / "inspect" / "epochs", tmp_path / "scores.parquet"
-    done = convert([str(folder)], out, blocks="metadata.dialogue_id")
+    done = convert([str(folder)], out, Reading.of({"blocks": "metadata.dialogue_id"}))
     assert (done.rows, done.missing, done.models, done.items, done.replicates) == (48, 0, 2, 8, 3)
     table = pl.read_parquet(out)
     assert table.columns == ["model", "item", "block", "replicate", "score"]
@@ -35,14 +36,14 @@ def test_the_canonical_table_reads_as_the_log_does(tmp_path):
 
 def test_the_metadata_says_where_it_came_from(tmp_path):
     folder, out = LOGS / "lm_eval" / "run1" / "aster", tmp_path / "scores.parquet"
-    choices = Choices(metrics=("acc", "exact_match"), filters=("none", "strict"))
-    convert([str(folder)], out, choices=choices)
+    choices = {"metric": ("acc", "exact_match"), "filter": ("none", "strict")}
+    convert([str(folder)], out, Reading.of(choices))
     origin = json.loads(pl.read_parquet_metadata(out)[METADATA_KEY])
     assert {source["kind"] for source in origin["sources"]} == {"lm-evaluation-harness"}
     for source in origin["sources"]:
         with open(source["path"], "rb") as file:  # noqa: PTH123
             assert source["sha256"] == hashlib.sha256(file.read()).hexdigest()
-    assert origin["choices"] == {"metrics": ["acc", "exact_match"], "filters": ["none", "strict"]}
+    assert origin["choices"] == {"metric": ["acc", "exact_match"], "filter": ["none", "strict"]}
 
 
 def test_scores_are_written_as_they_are_and_gaps_stay_gaps(tmp_path):
@@ -82,8 +83,8 @@ def test_a_survey_tells_what_to_choose_from():
 
 
 def test_a_survey_reads_the_scores_when_all_is_chosen():
-    choices = Choices(metrics=("acc", "exact_match"), filters=("none", "strict"))
-    found = survey([str(LOGS / "lm_eval" / "run1")], choices=choices)
+    choices = {"metric": ("acc", "exact_match"), "filter": ("none", "strict")}
+    found = survey([str(LOGS / "lm_eval" / "run1")], Reading.of(choices))
     assert found.scores is not None
     assert found.scores.values.shape == (1, 2, 16)
     assert found.refused == ""

@@ -12,8 +12,9 @@ import pytest
 from bbedge.board import BoardDesign
 from bbedge.errors import BbedgeError, FormatError
 from bbedge.evaluate.specification import EvaluationSpec
-from bbedge.readers import Choices, read_items, read_scores
+from bbedge.readers import read_items, read_scores
 from bbedge.readers.survey import survey
+from bbedge.records.reading import Reading
 from log_makers import LOGS, inspect_log, inspect_sample, lm_eval_row, lm_eval_run
 
 GOOD = "model,item,block,replicate,score\n" + "".join(
@@ -22,7 +23,7 @@ GOOD = "model,item,block,replicate,score\n" + "".join(
     for item in range(6)
     for replicate in (1, 2)
 )
-METRICS = Choices(metrics=("acc", "exact_match", "match", "score", "quasi_exact_match"))
+METRICS = {"metric": ("acc", "exact_match", "match", "score", "quasi_exact_match")}
 
 
 def refusal(read):
@@ -222,11 +223,11 @@ def test_mutated_files_are_read_or_refused_by_name(tmp_path, seed):
                 shutil.copy(beside, folder)
         path = folder / source.name
         path.write_bytes(mutated(source.read_bytes(), rng))
-        choices = rng.choice([None, METRICS])
+        choices = rng.choice([{}, METRICS])
         for read in (
-            partial(read_scores, path, choices=choices),
-            partial(read_scores, folder, choices=choices),
-            partial(survey, [str(folder)], choices=choices),
+            partial(read_scores, path, **choices),
+            partial(read_scores, folder, **choices),
+            partial(survey, [str(folder)], Reading(**choices)),
             partial(read_items, path),
         ):
             message = refusal(read)

@@ -48,7 +48,7 @@ def test_the_names_reveal_no_folders_of_this_machine(folder):
 
 def test_a_list_of_items_is_a_source(folder):
     Path("items.csv").write_text("item,topic\n" + "".join(f"q{i},t{i % 2}\n" for i in range(6)))
-    scores = read_scores("runs", items="items.csv", item_columns=["topic"], identify=True)
+    scores = read_scores("runs", items="items.csv", item_column=["topic"], identify=True)
     assert [each.name for each in scores.sources] == ["items.csv", "runs/a.csv", "runs/bb.csv"]
     assert scores.files == tuple(sorted(each.sha256 for each in scores.sources if each.name != "items.csv"))
 

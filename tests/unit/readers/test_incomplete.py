@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bbedge.errors import DataError, DomainError
-from bbedge.readers import Choices, IncompletePolicy, read_scores
+from bbedge.readers import IncompletePolicy, read_scores
 from bbedge.readers.assemble.missing_refusal import MissingCellsError
 
 
@@ -197,7 +197,7 @@ def test_an_empty_column_of_a_wide_table_is_a_run_that_was_not_made(tmp_path):
     lines = ["item,replicate,a,b"]
     lines += [f"q{i},{r},1,{'' if r == 2 else 0}" for r in (1, 2) for i in range(3)]
     (tmp_path / "a.csv").write_text("\n".join(lines))
-    scores = read_scores(tmp_path / "a.csv", incomplete="stopped", choices=Choices(format="wide"))
+    scores = read_scores(tmp_path / "a.csv", incomplete="stopped", format="wide")
     assert scores.stops == (2, 1)
 
 

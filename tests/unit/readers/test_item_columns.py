@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bbedge.errors import BbedgeError, DataError, DomainError, FormatError
-from bbedge.readers import Choices, read_items, read_scores
+from bbedge.readers import read_items, read_scores
 from log_makers import LOGS, inspect_log, inspect_sample, lm_eval_row, lm_eval_run
 
 ROWS = [
@@ -42,7 +42,7 @@ def refusal(*sources, error=BbedgeError, **options):
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "parquet"])
 def test_columns_of_a_table(tmp_path, kind):
-    scores = read_scores(written(tmp_path, kind), item_columns=["topic", "weight"])
+    scores = read_scores(written(tmp_path, kind), item_column=["topic", "weight"])
     assert scores.items == ("q1", "q2", "q10")
     assert scores.columns["topic"] == ("math", "code", "math")
     assert [float(weight) for weight in scores.columns["weight"]] == [1.0, 0.5, 2.0]
@@ -50,7 +50,7 @@ def test_columns_of_a_table(tmp_path, kind):
 
 def test_columns_of_a_frame():
     for frame in (pl.DataFrame(ROWS), pl.DataFrame(ROWS).lazy()):
-        assert read_scores(frame, item_columns=["topic"]).columns == {"topic": ("math", "code", "math")}
+        assert read_scores(frame, item_column=["topic"]).columns == {"topic": ("math", "code", "math")}
 
 
 def test_without_item_columns_there_are_none(tmp_path):
@@ -59,7 +59,7 @@ def test_without_item_columns_there_are_none(tmp_path):
 
 @given(st.permutations(ROWS))
 def test_the_order_of_rows_does_not_matter(rows):
-    scores = read_scores(pl.DataFrame(rows), item_columns=["topic"])
+    scores = read_scores(pl.DataFrame(rows), item_column=["topic"])
     assert dict(zip(scores.items, scores.columns["topic"], strict=True)) == {"q1": "math", "q2": "code", "q10": "math"}
 
 
@@ -67,15 +67,15 @@ def test_the_order_of_rows_does_not_matter(rows):
 def test_two_values_for_an_item_are_refused(tmp_path, kind):
     rows = [*ROWS[:-1], {**ROWS[-1], "topic": "law"}]
     path = written(tmp_path, kind, rows)
-    message = refusal(path, item_columns=["topic"], error=FormatError)
+    message = refusal(path, item_column=["topic"], error=FormatError)
     assert str(path) in message
     for part in ("item 'q10'", "'law'", "'math'", "'topic'"):
         assert part in message
-    assert read_scores(path, item_columns=["weight"]).columns.keys() == {"weight"}
+    assert read_scores(path, item_column=["weight"]).columns.keys() == {"weight"}
 
 
 def test_a_missing_column_is_refused_with_those_that_there_are(tmp_path):
-    message = refusal(written(tmp_path, "csv"), item_columns=["topik"], error=FormatError)
+    message = refusal(written(tmp_path, "csv"), item_column=["topik"], error=FormatError)
     assert "no column 'topik'" in message
     assert "'model', 'item', 'topic', 'weight', 'score'" in message
     assert "items=FILE" in message
@@ -83,21 +83,21 @@ def test_a_missing_column_is_refused_with_those_that_there_are(tmp_path):
 
 def test_an_item_without_a_value_is_refused(tmp_path):
     rows = [{**row, "topic": "" if row["item"] == "q2" else row["topic"]} for row in ROWS]
-    assert "scores.csv:3: no value for 'topic'" in refusal(written(tmp_path, "csv", rows), item_columns=["topic"])
+    assert "scores.csv:3: no value for 'topic'" in refusal(written(tmp_path, "csv", rows), item_column=["topic"])
 
 
 def test_the_score_does_not_describe_the_item(tmp_path):
-    assert "holds the scores" in refusal(written(tmp_path, "csv"), item_columns=["score"], error=DomainError)
+    assert "holds the scores" in refusal(written(tmp_path, "csv"), item_column=["score"], error=DomainError)
 
 
-def test_one_text_is_not_a_list_of_columns(tmp_path):
-    assert "single text" in refusal(written(tmp_path, "csv"), item_columns="topic", error=DomainError)
+def test_one_text_is_one_column(tmp_path):
+    assert read_scores(written(tmp_path, "csv"), item_column="topic").columns["topic"] == ("math", "code", "math")
 
 
 def test_a_column_may_also_be_the_block(tmp_path):
     rows = [{**row, "block": row["topic"]} for row in ROWS]
     for kind in ("csv", "jsonl", "parquet"):
-        scores = read_scores(written(tmp_path, kind, rows), item_columns=["block"])
+        scores = read_scores(written(tmp_path, kind, rows), item_column=["block"])
         assert scores.blocks == scores.columns["block"] == ("math", "code", "math")
 
 
@@ -107,7 +107,7 @@ def test_a_described_task_is_not_the_item(tmp_path):
     ]
     path = written(tmp_path, "csv", rows)
     assert "could each be the item" in refusal(path)
-    scores = read_scores(path, item_columns=["task"])
+    scores = read_scores(path, item_column=["task"])
     assert (scores.items, scores.columns["task"]) == (("q1", "q2", "q10"), ("math", "code", "math"))
 
 
@@ -116,11 +116,11 @@ def test_nested_json(tmp_path, others):
     rows = [{**row, "metadata": {"topic": row["topic"]}} for row in ROWS]
     path = written(tmp_path, "jsonl", [*rows, *others])
     if others:
-        assert "scores.jsonl:7" in refusal(path, item_columns=["metadata.topic"])
+        assert "scores.jsonl:7" in refusal(path, item_column=["metadata.topic"])
         return
-    scores = read_scores(path, item_columns=["metadata.topic"])
+    scores = read_scores(path, item_column=["metadata.topic"])
     assert scores.columns == {"metadata.topic": ("math", "code", "math")}
-    assert "no column 'metadata.year'" in refusal(path, item_columns=["metadata.year"])
+    assert "no column 'metadata.year'" in refusal(path, item_column=["metadata.year"])
 
 
 def test_several_files_may_share_the_work(tmp_path):
@@ -128,9 +128,9 @@ def test_several_files_may_share_the_work(tmp_path):
     first = written(tmp_path, "csv", ROWS[:3])
     second = tmp_path / "more.csv"
     pl.DataFrame(ROWS[3:]).drop("topic").write_csv(second)
-    assert read_scores(first, second, item_columns=["topic"]).columns["topic"] == ("math", "code", "math")
+    assert read_scores(first, second, item_column=["topic"]).columns["topic"] == ("math", "code", "math")
     pl.DataFrame([*ROWS[3:], {**ROWS[3], "item": "q11"}]).drop("topic").write_csv(second)
-    message = refusal(first, second, item_columns=["topic"], incomplete="refuse")
+    message = refusal(first, second, item_column=["topic"], incomplete="refuse")
     assert "q11" in message
 
 
@@ -150,7 +150,7 @@ def bare(tmp_path):
 
 
 def test_columns_of_a_list_of_items(tmp_path):
-    scores = read_scores(bare(tmp_path), item_columns=["topic", "weight"], items=item_list(tmp_path))
+    scores = read_scores(bare(tmp_path), item_column=["topic", "weight"], items=item_list(tmp_path))
     assert scores.columns == {"topic": ("math", "code", "math"), "weight": ("1", ".5", "2")}
 
 
@@ -166,16 +166,16 @@ def test_the_list_names_blocks_where_the_scores_name_none(tmp_path):
 
 def test_the_scores_come_before_the_list(tmp_path):
     items = item_list(tmp_path, "item,topic\nq1,z\nq2,z\nq10,z\n")
-    assert read_scores(written(tmp_path, "csv"), items=items, item_columns=["topic"]).columns["topic"][0] == "math"
+    assert read_scores(written(tmp_path, "csv"), items=items, item_column=["topic"]).columns["topic"][0] == "math"
 
 
 def test_a_list_without_some_items_is_refused(tmp_path):
     items = item_list(tmp_path, "item,topic\nq1,math\n")
-    message = refusal(bare(tmp_path), items=items, item_columns=["topic"], error=FormatError)
+    message = refusal(bare(tmp_path), items=items, item_column=["topic"], error=FormatError)
     assert "items.csv: 2 items of the scores are not in the list: 'q2', 'q10'" in message
     items = item_list(tmp_path, "item,topic\nq1,math\nq2,\nq10,math\n")
-    assert "item 'q2' has no value for 'topic'" in refusal(bare(tmp_path), items=items, item_columns=["topic"])
-    message = refusal(bare(tmp_path), items=items, item_columns=["year"])
+    assert "item 'q2' has no value for 'topic'" in refusal(bare(tmp_path), items=items, item_column=["topic"])
+    message = refusal(bare(tmp_path), items=items, item_column=["year"])
     assert "those of" in message
     assert "'topic'" in message
 
@@ -217,7 +217,7 @@ def wide(tmp_path):
 
 
 def test_wide_tables_with_a_row_per_item(tmp_path):
-    scores = read_scores(wide(tmp_path), item_columns=["topic"])
+    scores = read_scores(wide(tmp_path), item_column=["topic"])
     assert (len(scores.models), scores.columns) == (8, {"topic": ("math", "code")})
     assert "score 'math' is text" in refusal(wide(tmp_path))
 
@@ -225,7 +225,7 @@ def test_wide_tables_with_a_row_per_item(tmp_path):
 def test_wide_tables_with_a_row_per_model(tmp_path):
     path = tmp_path / "wide.csv"
     path.write_text("model,q1,q2,q10\na,1,0,1\nb,0,0,1\n")
-    options = {"item_columns": ["topic"], "choices": Choices(format="wide")}
+    options = {"item_column": ["topic"], "format": "wide"}
     assert "no column 'topic'" in refusal(path, **options)
     scores = read_scores(path, items=item_list(tmp_path), **options)
     assert scores.columns["topic"] == ("math", "code", "math")
@@ -237,12 +237,12 @@ def test_fields_of_samples_and_headers_of_logs(tmp_path):
             rows = [lm_eval_row(i, doc={"question": f"{task} {i}", "about": {"year": 2000 + i}}) for i in range(2)]
             said = {"configs": {task: {"dataset_name": topic}}}
             lm_eval_run(tmp_path / model / task, model=model, task=task, rows=rows, **said)
-    scores = read_scores(tmp_path, item_columns=["task", "doc.about.year", "config.dataset_name"])
+    scores = read_scores(tmp_path, item_column=["task", "doc.about.year", "config.dataset_name"])
     assert len(set(scores.items)) == 4
     by_task = dict.fromkeys(zip(scores.columns["task"], scores.columns["config.dataset_name"], strict=True))
     assert sorted(by_task) == [("t1", "math"), ("t2", "code")]
     assert sorted(scores.columns["doc.about.year"]) == ["2000", "2000", "2001", "2001"]
-    message = refusal(tmp_path, item_columns=["doc.topic"])
+    message = refusal(tmp_path, item_column=["doc.topic"])
     for field in ("'doc.about.year'", "'task'", "'config.dataset_name'"):
         assert field in message
 
@@ -250,18 +250,18 @@ def test_fields_of_samples_and_headers_of_logs(tmp_path):
 @pytest.mark.parametrize(
     ("folder", "field", "choices"),
     [
-        ("inspect/epochs", "metadata.dialogue_id", Choices()),
-        ("inspect/epochs", "eval.task", Choices()),
-        ("lm_eval/run1", "doc.group", Choices(metrics=("acc", "exact_match"), filters=("none", "strict"))),
-        ("lighteval", "doc.task_name", Choices()),
-        ("helm", "run_spec.adapter_spec.method", Choices(metrics=("exact_match",))),
-        ("openai_evals", "spec.base_eval", Choices()),
-        ("openai_evals", "task", Choices()),
-        ("promptfoo/json", "vars.country", Choices()),
+        ("inspect/epochs", "metadata.dialogue_id", {}),
+        ("inspect/epochs", "eval.task", {}),
+        ("lm_eval/run1", "doc.group", {"metric": ("acc", "exact_match"), "filter": ("none", "strict")}),
+        ("lighteval", "doc.task_name", {}),
+        ("helm", "run_spec.adapter_spec.method", {"metric": ("exact_match",)}),
+        ("openai_evals", "spec.base_eval", {}),
+        ("openai_evals", "task", {}),
+        ("promptfoo/json", "vars.country", {}),
     ],
 )
 def test_every_tool_has_fields(folder, field, choices):
-    scores = read_scores(LOGS / folder, item_columns=[field], choices=choices)
+    scores = read_scores(LOGS / folder, item_column=[field], **choices)
     assert len(scores.columns[field]) == len(scores.items)
 
 
@@ -271,7 +271,7 @@ def test_a_suite_of_tasks_has_unique_items_and_blocks_per_task(tmp_path):
         for task in ("t1", "t2"):
             samples = [inspect_sample(f"q{i}", metadata={"d": "same"}) for i in (1, 2)]
             inspect_log(tmp_path / f"{model}{task}.eval", model=model, task=task, samples=samples)
-    scores = read_scores(tmp_path, item_columns=["task"], blocks="metadata.d")
+    scores = read_scores(tmp_path, item_column=["task"], blocks="metadata.d")
     assert scores.items == ("t1/q1", "t1/q2", "t2/q1", "t2/q2")
     assert scores.columns["task"] == ("t1", "t1", "t2", "t2")
     assert len(set(scores.blocks)) == 2
@@ -281,14 +281,14 @@ def test_a_sample_without_the_field_is_refused(tmp_path):
     samples = [inspect_sample("q1", metadata={"topic": "math"}), inspect_sample("q2")]
     for model in "ab":
         inspect_log(tmp_path / f"{model}.eval", model=model, samples=samples)
-    message = refusal(tmp_path, item_columns=["metadata.topic"], error=DataError)
+    message = refusal(tmp_path, item_column=["metadata.topic"], error=DataError)
     assert "sample 2: no field 'metadata.topic'" in message
 
 
 def test_fields_that_differ_between_models_are_refused(tmp_path):
     for model in "ab":
         inspect_log(tmp_path / f"{model}.eval", model=model)
-    message = refusal(tmp_path, item_columns=["eval.model"], error=FormatError)
+    message = refusal(tmp_path, item_column=["eval.model"], error=FormatError)
     assert "'a'" in message
     assert "'b'" in message
 
@@ -297,11 +297,11 @@ def test_logs_with_a_list_of_items(tmp_path):
     for model in "ab":
         inspect_log(tmp_path / "logs" / f"{model}.eval", model=model)
     items = item_list(tmp_path, "item,topic\nt/q1,math\nt/q2,code\n")
-    assert read_scores(tmp_path / "logs", items=items, item_columns=["topic"]).columns["topic"] == ("math", "code")
+    assert read_scores(tmp_path / "logs", items=items, item_column=["topic"]).columns["topic"] == ("math", "code")
 
 
 def test_the_columns_of_a_wide_table_are_named_where_its_path_gives_the_replicate(tmp_path):
     path = tmp_path / "1.csv"
     path.write_text("item," + ",".join(f"m{number}" for number in range(8)) + "\n" + "q1" + ",1" * 8 + "\n")
-    message = refusal(path, item_columns=["topic"], choices=Choices(replicate_from=r"path:(\d+)\.csv"))
+    message = refusal(path, item_column=["topic"], replicate_from=r"path:(\d+)\.csv")
     assert "the columns are 'item', 'm0', 'm1'" in message

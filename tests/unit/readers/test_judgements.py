@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from bbedge.errors import BbedgeError
-from bbedge.readers import Choices, read_judgements, read_scores
+from bbedge.readers import read_judgements, read_scores
 
 
 def rows(*, replicates=(1, 2, 10), judgements=(1, 2), models=("a", "b"), items=("x", "y"), seed=1):
@@ -74,9 +74,9 @@ def test_names_may_contain_what_joins_them():
 
 def test_the_replicate_column_may_have_another_name():
     table = frame(rows(replicates=(1, 2))).rename({"replicate": "pass"})
-    read = read_judgements(table, judgement="judgement", columns={"replicate": "pass"}, score_range=(0, 10))
+    read = read_judgements(table, judgement="judgement", column={"replicate": "pass"}, score_range=(0, 10))
     assert read.scores.replicates == ("1", "2")
-    with pytest.raises(BbedgeError, match=r"no columns 'replicate' and 'judgement'.*columns=\{'replicate': NAME\}"):
+    with pytest.raises(BbedgeError, match=r"no columns 'replicate' and 'judgement'.*column=\{'replicate': NAME\}"):
         read_judgements(table, judgement="judgement", score_range=(0, 10))
 
 
@@ -89,4 +89,4 @@ def test_equal_judgements_are_no_copies_of_runs():
 
 def test_runs_from_paths_are_refused():
     with pytest.raises(BbedgeError, match="needs a replicate column"):
-        read_judgements(frame(rows()), judgement="judgement", choices=Choices(replicate_from="file"))
+        read_judgements(frame(rows()), judgement="judgement", replicate_from="file")

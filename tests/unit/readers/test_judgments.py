@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bbedge.errors import DataError, FormatError
-from bbedge.readers import Choices, read_scores
+from bbedge.readers import read_scores
 from bbedge.readers.tools import recognised
 from shape_makers import (
     MODELS,
@@ -66,8 +66,8 @@ def test_mt_bench_two_judges_are_no_replicates(tmp_path):
     path = write_lines(tmp_path / "both_single.jsonl", rows)
     with pytest.raises(FormatError, match="several filters, 'gpt-4', 'claude'"):
         read(path, score_range=(1, 10))
-    chosen = Choices(filters=("claude",))
-    assert read(path, score_range=(1, 10), choices=chosen).replicates == ("1",)
+    chosen = {"filter": ("claude",)}
+    assert read(path, score_range=(1, 10), **chosen).replicates == ("1",)
     write_lines(tmp_path / "split" / "gpt-4_single.jsonl", rows[:8])
     write_lines(tmp_path / "split" / "claude_single.jsonl", rows[8:])
     with pytest.raises(DataError, match="the same run of 'aster'"):
@@ -100,7 +100,7 @@ def test_mt_bench_comparisons_of_two_models_are_refused(tmp_path):
 
 def test_livebench_tasks_and_categories(tmp_path):
     path = SHAPES["livebench"].files(tmp_path)[0]
-    scores = read(tmp_path, item_columns=["task", "category"])
+    scores = read(tmp_path, item_column=["task", "category"])
     assert scores.models == MODELS
     assert [item.split("/")[0] for item in scores.items] == ["spatial"] * 4 + ["typos"] * 4
     assert scores.columns["task"] == ("spatial",) * 4 + ("typos",) * 4
@@ -145,7 +145,7 @@ def test_livebench_a_score_that_is_missing_is_the_judges(tmp_path):
 def test_arena_hard_verdicts(verdicts, wins, degrees, tmp_path):
     path = write_lines(tmp_path / "aster.jsonl", [arena_hard_row(1, verdicts=verdicts)])
     assert read(path).values[0, 0].tolist() == wins
-    assert read(path, choices=Choices(metrics=("degree",))).values[0, 0].tolist() == degrees
+    assert read(path, metric=("degree",)).values[0, 0].tolist() == degrees
 
 
 def test_arena_hard_two_games_are_one_block(tmp_path):
@@ -171,7 +171,7 @@ def test_arena_hard_wins_against_different_baselines_are_not_compared(tmp_path):
         write_lines(tmp_path / f"{model}.jsonl", [row])
     with pytest.raises(DataError, match="6 of 12 cells"):
         read(tmp_path)
-    scores = read(tmp_path / "aster.jsonl", tmp_path / "birch.jsonl", item_columns=["category"])
+    scores = read(tmp_path / "aster.jsonl", tmp_path / "birch.jsonl", item_column=["category"])
     assert scores.items == ("u1 vs o3/1", "u1 vs o3/2")
     assert scores.columns["category"] == ("hard_prompt", "hard_prompt")
 
@@ -185,7 +185,7 @@ def test_arena_hard_the_same_answers_before_two_judges_are_one_run(tmp_path):
 
 def test_alpaca_eval_preferences_are_wins_over_the_reference(tmp_path):
     SHAPES["alpaca-eval"].files(tmp_path)
-    scores = read(tmp_path, item_columns=["dataset"])
+    scores = read(tmp_path, item_column=["dataset"])
     assert scores.models == MODELS
     assert scores.values[0].mean(axis=1).tolist() == [0.75, 0.5]
     assert sorted(scores.columns["dataset"]) == ["helpful_base"] * 4 + ["koala"] * 4
@@ -225,7 +225,7 @@ def test_alpaca_eval_annotators_are_chosen_from(tmp_path):
     path = write_document(tmp_path / "annotations.json", rows)
     with pytest.raises(FormatError, match="several filters, 'one', 'two'"):
         read(path)
-    assert read(path, choices=Choices(filters=("two",))).items == read(path, choices=Choices(filters=("one",))).items
+    assert read(path, filter=("two",)).items == read(path, filter=("one",)).items
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,10 @@ import polars as pl
 import pytest
 
 from bbedge.errors import DomainError, FormatError
-from bbedge.readers import Choices, read_scores
+from bbedge.readers import read_scores
 from bbedge.readers.convert import METADATA_KEY, convert
 from bbedge.readers.survey import survey
+from bbedge.records.reading import Reading
 from log_makers import LOGS, inspect_log, lm_eval_row, lm_eval_run
 
 ROWS = "model,item,topic,score\na,q1,math,1\na,q2,code,0\nb,q1,math,1\nb,q2,code,\n"
@@ -24,14 +25,16 @@ def table(tmp_path):
 def test_columns_are_written(tmp_path, monkeypatch, table, layout):
     if layout == "sparse":
         monkeypatch.setattr("bbedge.readers.assemble.grid.Grid.is_dense", lambda *_: False)
-    convert([table], tmp_path / "out.parquet", item_columns=["topic"])
+    convert([table], tmp_path / "out.parquet", Reading.of({"item_column": ["topic"]}))
     assert pl.read_parquet(tmp_path / "out.parquet").rows() == [
         ("a", "q1", "math", "1", 1.0),
         ("a", "q2", "code", "1", 0.0),
         ("b", "q1", "math", "1", 1.0),
         ("b", "q2", "code", "1", None),
     ]
-    assert json.loads(pl.read_parquet_metadata(tmp_path / "out.parquet")[METADATA_KEY])["item_columns"] == ["topic"]
+    assert json.loads(pl.read_parquet_metadata(tmp_path / "out.parquet")[METADATA_KEY])["choices"] == {
+        "item_column": ["topic"]
+    }
 
 
 def test_without_columns_the_table_is_what_it_was(tmp_path, table):
@@ -43,15 +46,15 @@ def test_without_columns_the_table_is_what_it_was(tmp_path, table):
 def test_columns_that_contradict_themselves_are_not_written(tmp_path, table):
     (tmp_path / "a.csv").write_text(ROWS.replace("b,q1,math", "b,q1,law"))
     with pytest.raises(FormatError, match="'law' as 'topic' here and 'math' before"):
-        convert([table], tmp_path / "out.parquet", item_columns=["topic"])
+        convert([table], tmp_path / "out.parquet", Reading.of({"item_column": ["topic"]}))
     with pytest.raises(DomainError, match="a column item of its own"):
-        convert([table], tmp_path / "out.parquet", item_columns=["item"])
+        convert([table], tmp_path / "out.parquet", Reading.of({"item_column": ["item"]}))
     assert not (tmp_path / "out.parquet").exists()
 
 
 def test_the_list_of_items_gives_columns_and_blocks(tmp_path, table):
     (tmp_path / "items.csv").write_text("item,year,block\nq1,1999,x\nq2,2001,x\n")
-    convert([table], tmp_path / "out.parquet", item_columns=["year"], items=tmp_path / "items.csv")
+    convert([table], tmp_path / "out.parquet", Reading.of({"item_column": ["year"], "items": tmp_path / "items.csv"}))
     written = pl.read_parquet(tmp_path / "out.parquet")
     assert written.columns == ["model", "item", "block", "year", "replicate", "score"]
     assert written["block"].to_list() == ["x"] * 4
@@ -63,22 +66,22 @@ def test_metrics_are_written_and_read_back(tmp_path):
         rows = [lm_eval_row(i) | {"metrics": ["acc", "len"], "acc": right, "len": 20.0} for i in range(2)]
         lm_eval_run(tmp_path / "logs" / model, model=model, rows=rows)
     out = tmp_path / "out.parquet"
-    done = convert([str(tmp_path / "logs")], out, item_columns=["metric"])
+    done = convert([str(tmp_path / "logs")], out, Reading.of({"item_column": ["metric"]}))
     assert (done.rows, done.missing) == (8, 0)
     assert pl.read_parquet(out)["item"].n_unique() == 2
-    choices = Choices(metric_ranges={"len": (40.0, 0.0)})
-    log = read_scores(tmp_path / "logs", item_columns=["metric"], choices=choices)
-    back = read_scores(out, item_columns=["metric"], choices=choices)
+    choices = {"metric_range": {"len": (40.0, 0.0)}}
+    log = read_scores(tmp_path / "logs", item_column=["metric"], **choices)
+    back = read_scores(out, item_column=["metric"], **choices)
     assert (log.items, log.blocks, log.columns) == (back.items, back.blocks, back.columns)
     assert log.values.tolist() == back.values.tolist()
     with pytest.raises(DomainError, match="kept as they are"):
-        convert([str(tmp_path / "logs")], out, choices=choices)
+        convert([str(tmp_path / "logs")], out, Reading.of(choices))
 
 
 def test_a_metric_of_which_less_is_better_is_not_written_as_if_more_were(tmp_path):
     log = lm_eval_run(tmp_path, higher_is_better={"t": {"acc": False}})
     with pytest.raises(FormatError, match="less is better"):
-        convert([str(log)], tmp_path / "out.parquet", item_columns=["metric"])
+        convert([str(log)], tmp_path / "out.parquet", Reading.of({"item_column": ["metric"]}))
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])

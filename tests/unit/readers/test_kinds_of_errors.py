@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from bbedge.readers import Choices, read_scores
+from bbedge.readers import read_scores
 from bbedge.readers.assemble.missing_refusal import MissingCellsError
 from bbedge.readers.logs.fields import kind_of_error
 from log_makers import LOGS, inspect_log, inspect_sample, lm_eval_row, lm_eval_run
@@ -109,7 +109,7 @@ def test_helm(tmp_path):
     (stat,) = (stat for stat in rows[0]["stats"] if stat["name"]["name"] == "exact_match")
     stat |= {"count": 0, "mean": None}
     path.write_text(json.dumps(rows[:-1]))
-    found = kinds(tmp_path / "helm", choices=Choices(metrics=("exact_match",)))
+    found = kinds(tmp_path / "helm", metric=("exact_match",))
     assert found == {"mock/aster": {"judge": 1, "unknown": 1}}
 
 

@@ -13,12 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bbedge.errors import DataError, DomainError, FormatError
-from bbedge.readers import Choices, read_scores, tools
-from bbedge.readers.choices import Choice, OpenChoiceError
+from bbedge.errors import Argument, DataError, DomainError, FormatError
+from bbedge.readers import read_scores, tools
+from bbedge.readers.choices import OpenChoiceError
 from bbedge.readers.convert import convert
 from bbedge.readers.survey import survey
 from bbedge.readers.tools import readers
+from bbedge.records.reading import Reading
 from log_makers import LOGS
 
 MODELS, ITEMS, RUNS = ("a", "b"), ("q1", "q2", "q3"), (1, 2)
@@ -50,9 +51,9 @@ def written(path, content):
     return path
 
 
-def refusal(*sources, error=FormatError, columns=None, score_range=(0, 1), **choices):
+def refusal(*sources, error=FormatError, column=(), score_range=(0, 1), **choices):
     with pytest.raises(error) as caught:
-        read_scores(*sources, columns=columns, score_range=score_range, choices=Choices(**choices))
+        read_scores(*sources, column=column, score_range=score_range, **choices)
     return caught.value
 
 
@@ -72,7 +73,7 @@ def refusal(*sources, error=FormatError, columns=None, score_range=(0, 1), **cho
 def test_records(tmp_path, name, content):
     path = written(tmp_path / name, content)
     for source in (path, tmp_path):
-        scores = read_scores(source, columns=NESTED)
+        scores = read_scores(source, column=NESTED)
         assert (scores.models, scores.items, scores.replicates) == (MODELS, ITEMS, ("1", "2"))
         assert np.array_equal(scores.values, EXPECTED)
 
@@ -81,7 +82,7 @@ def test_nested_fields_of_typed_tables(tmp_path):
     frame = pl.DataFrame(RECORDS)
     frame.write_parquet(tmp_path / "a.parquet")
     for source in (frame, frame.lazy(), tmp_path / "a.parquet"):
-        assert np.array_equal(read_scores(source, columns=NESTED).values, EXPECTED)
+        assert np.array_equal(read_scores(source, column=NESTED).values, EXPECTED)
 
 
 def test_the_document_may_name_the_model_of_its_records(tmp_path):
@@ -125,7 +126,7 @@ def test_many_records(tmp_path):
 
 def test_of_two_lists_none_is_chosen(tmp_path):
     path = written(tmp_path / "a.json", {"first": RECORDS, "second": RECORDS})
-    assert "neither its name nor its content is known" in str(refusal(path, columns=NESTED))
+    assert "neither its name nor its content is known" in str(refusal(path, column=NESTED))
 
 
 def test_several_columns_make_one_name(tmp_path):
@@ -137,11 +138,11 @@ def test_several_columns_make_one_name(tmp_path):
     path = written(tmp_path / "a.json", rows)
     found = refusal(path, error=DataError)
     assert found.proposal[0].value == {"item": "question_id+turn"}
-    assert "columns={'replicate': 'turn'}" in str(found)
+    assert "column={'replicate': 'turn'}" in str(found)
     for source in (path, written(tmp_path / "a.jsonl", "\n".join(map(json.dumps, rows)))):
-        scores = read_scores(source, columns={"item": "question_id+turn"})
+        scores = read_scores(source, column={"item": "question_id+turn"})
         assert scores.items == ("8+11", "8+\\+1\\+1", "8\\+1+1", "81+1", "81+2")
-    message = str(refusal(path, error=DomainError, columns={"score": "turn+score"}))
+    message = str(refusal(path, error=DomainError, column={"score": "turn+score"}))
     assert "a score is one column" in message
 
 
@@ -156,20 +157,22 @@ def test_the_scores_never_tell_repeated_rows_apart(tmp_path, name):
     rows = mixed_rows()
     content = rows if name == "a.json" else "\n".join(map(json.dumps, rows))
     path = written(tmp_path / name, content)
-    found = refusal(path, error=DataError, columns={"score": "n"}, score_range=(0, 10))
+    found = refusal(path, error=DataError, column={"score": "n"}, score_range=(0, 10))
     assert "a second score for model" in str(found)
     assert not found.proposal
     # An item must not be named by its score.
-    message = str(refusal(path, error=DomainError, columns={"score": "n", "item": "item+n"}, score_range=(0, 10)))
+    message = str(refusal(path, error=DomainError, column={"score": "n", "item": "item+n"}, score_range=(0, 10)))
     assert "column 'n'" in message
     assert "holds the scores, so it cannot be a part of the item" in message
-    survey([str(path)], columns={"score": "n"}, score_range=(0, 10))  # follows proposals, and ended in a traceback
+    survey(
+        [str(path)], Reading.of({"column": {"score": "n"}, "score_range": (0, 10)})
+    )  # follows proposals, and ended in a traceback
 
 
 def test_scores_that_are_numbers_in_some_lines_and_text_in_others_are_refused_with_the_line(tmp_path):
     path = written(tmp_path / "a.jsonl", "\n".join(map(json.dumps, mixed_rows(text_at=(6, 9)))))
     for columns in ({"score": "n"}, {"score": "n", "item": "item+model"}):
-        message = str(refusal(path, error=DataError, columns=columns, score_range=(0, 10)))
+        message = str(refusal(path, error=DataError, column=columns, score_range=(0, 10)))
         assert message.startswith(f"{path}:7: score '0' is text; expected a number")
 
 
@@ -183,7 +186,7 @@ def test_repeated_rows_with_a_number_of_the_run(tmp_path):
     path = written(tmp_path / "a.json", rows)
     found = refusal(path, error=DataError)
     assert found.proposal[0].value == {"replicate": "attempt"}
-    assert read_scores(path, columns={"replicate": "attempt"}).replicates == ("0", "1")
+    assert read_scores(path, column={"replicate": "attempt"}).replicates == ("0", "1")
 
 
 def test_identifiers_are_items_rather_than_texts(tmp_path):
@@ -191,7 +194,7 @@ def test_identifiers_are_items_rather_than_texts(tmp_path):
     assert read_scores(written(tmp_path / "a.json", rows)).items == ITEMS
     both = [{**row, "task_id": row["prompt_id"]} for row in rows]
     message = str(refusal(written(tmp_path / "b.json", both)))
-    assert "columns 'prompt_id', 'task_id' could each be the item; pass columns={'item': NAME}" in message
+    assert "columns 'prompt_id', 'task_id' could each be the item; pass column={'item': NAME}" in message
 
 
 @pytest.mark.parametrize("score", ["passed", "success", "reward", "is_resolved", "acc", "pass@1"])
@@ -214,16 +217,16 @@ WIDE = {"model": ["a", "b", "c"], **{f"q{n}": [0.5, n / 10, 1.0] for n in range(
 @pytest.mark.parametrize("name", ["overall", "Mean", "average", "total"])
 def test_a_summary_column_is_refused_by_its_name(name):
     found = refusal(pl.DataFrame({**WIDE, name: [0.1, 0.2, 0.3]}), error=OpenChoiceError)
-    assert found.proposal == (Choice("drop_columns", (name,)),)
-    scores = read_scores(pl.DataFrame({**WIDE, name: [0.1, 0.2, 0.3]}), choices=Choices(drop_columns=(name,)))
+    assert found.proposal == (Argument("drop_column", (name,)),)
+    scores = read_scores(pl.DataFrame({**WIDE, name: [0.1, 0.2, 0.3]}), drop_column=(name,))
     assert len(scores.items) == 10
     assert any(note.text == f"Dropped from frame on purpose: column '{name}'." for note in scores.notes)
 
 
 def test_a_wide_table_stays_one_when_its_summary_is_dropped():
     table = {"model": ["a", "b"], **{f"q{n}": [1, 0] for n in range(7)}, "mean": [1, 0]}
-    assert refusal(pl.DataFrame(table), error=OpenChoiceError).proposal == (Choice("drop_columns", ("mean",)),)
-    assert len(read_scores(pl.DataFrame(table), choices=Choices(drop_columns=("mean",))).items) == 7
+    assert refusal(pl.DataFrame(table), error=OpenChoiceError).proposal == (Argument("drop_column", ("mean",)),)
+    assert len(read_scores(pl.DataFrame(table), drop_column=("mean",)).items) == 7
 
 
 def test_a_column_of_means_is_refused_by_its_values(tmp_path):
@@ -232,14 +235,14 @@ def test_a_column_of_means_is_refused_by_its_values(tmp_path):
     table = {"model": list("abcde"), **{f"q{n}": cells[:, n] for n in range(12)}}
     assert len(read_scores(pl.DataFrame(table)).items) == 12
     table["result"] = cells.mean(axis=1).round(3)
-    assert refusal(pl.DataFrame(table)).proposal == (Choice("drop_columns", ("result",)),)
+    assert refusal(pl.DataFrame(table)).proposal == (Argument("drop_column", ("result",)),)
 
 
 def test_equal_scores_are_no_means():
     table = {"model": ["a", "b"], **{f"q{n}": [1, 0] for n in range(9)}}
     assert len(read_scores(pl.DataFrame(table)).items) == 9
     assert "no wide table has a column 'mean'" in str(
-        refusal(pl.DataFrame(table), error=DomainError, drop_columns=("mean",))
+        refusal(pl.DataFrame(table), error=DomainError, drop_column=("mean",))
     )
 
 
@@ -302,12 +305,12 @@ def test_the_order_of_files_rows_and_keys_does_not_matter(tmp_path_factory, data
         keys = data.draw(st.permutations(list(RECORDS[0])))
         rows = [{key: row[key] for key in keys} for row in part]
         written(folder / name, rows if name.endswith("json") else "\n".join(map(json.dumps, rows)))
-    scores = read_scores(folder, columns=NESTED)
+    scores = read_scores(folder, column=NESTED)
     assert np.array_equal(scores.values, EXPECTED)
     # A file less is a missing score, or a model, item or replicate less: never the same scores.
     (folder / data.draw(st.sampled_from(["x.json", "y.jsonl"]))).unlink()
     try:
-        fewer = read_scores(folder, columns=NESTED, least_models=1)
+        fewer = read_scores(folder, column=NESTED, least_models=1)
     except DataError:
         return
     assert fewer.values.shape != scores.values.shape

@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 from bbedge.errors import DataError, DomainError, FormatError
-from bbedge.readers import LimitError, Limits, read_scores
+from bbedge.readers import LimitError, read_scores
 from bbedge.readers.json_files import Archive
+from bbedge.readers.limits import Limits, limited
 from bbedge.readers.opening import _Unpacked, lines
 from bbedge.readers.tables import PlainTable
 from bbedge.readers.tables.frames import check_expansion
@@ -38,6 +39,11 @@ class Endless:
         pass
 
 
+def read_limited(limits, *sources, **options):
+    with limited(limits):
+        return read_scores(*sources, **options)
+
+
 @pytest.fixture
 def endless(tmp_path, monkeypatch):
     def make(name, unit, *, most):
@@ -53,7 +59,7 @@ def endless(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["a.csv.gz", "a.tsv.gz", "a.jsonl.gz"])
 def test_a_line_without_end_is_refused_after_64_mib(endless, name):
     path = endless(name, b"a", most=150 * MEBI)
-    with pytest.raises(LimitError, match=r"gz:1: a line does not end for 64 MiB; .*limits=Limits.up_to"):
+    with pytest.raises(LimitError, match=r"gz:1: a line does not end for 64 MiB; .*max_size=SIZE"):
         read_scores(path)
 
 
@@ -61,14 +67,14 @@ def test_a_line_without_end_is_refused_after_64_mib(endless, name):
 @pytest.mark.parametrize("unit", [b"\n", b"\r\n"])
 def test_blank_lines_without_end_are_refused(endless, name, unit):
     path = endless(name, unit, most=150 * MEBI)
-    with pytest.raises(LimitError, match=r"unpack to more than 64 MiB, over 200 times as much; .*limits=Limits.up_to"):
-        read_scores(path, limits=Limits(unpacked_bytes=64 * MEBI))
+    with pytest.raises(LimitError, match=r"unpack to more than 64 MiB, over 200 times as much; .*max_size=SIZE"):
+        read_limited(Limits(unpacked_bytes=64 * MEBI), path)
 
 
 def test_rows_without_end_are_refused(endless):
     path = endless("a.jsonl.gz", b'{"model": "a", "item": "q", "score": 1}\n', most=100 * MEBI)
     with pytest.raises(LimitError, match="unpack to more than 32 MiB"):
-        read_scores(path, limits=Limits(unpacked_bytes=32 * MEBI))
+        read_limited(Limits(unpacked_bytes=32 * MEBI), path)
 
 
 ROW = b'{"model": "a", "item": "q", "score": 1}'
@@ -91,7 +97,7 @@ def test_what_unpacks_to_too_much_is_refused_before_it_is_read(tmp_path, monkeyp
     kept = _Unpacked.read
     monkeypatch.setattr(_Unpacked, "read", lambda self, size: seen.append(kept(self, size)) or seen[-1])
     with pytest.raises(LimitError, match=r"gz: .* bytes that unpack to more than 16 MiB"):
-        read_scores(path, limits=Limits(unpacked_bytes=16 * MEBI))
+        read_limited(Limits(unpacked_bytes=16 * MEBI), path)
     # The beginning is read several times: to recognise the file, for its columns, for its rows.
     assert sum(map(len, seen)) < 14 * MEBI
 
@@ -134,7 +140,7 @@ def test_what_a_file_packs_well_is_read(tmp_path):
 def test_a_large_file_that_is_not_packed_has_no_limit(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(GOOD + "".join(f"{m},p{i},1\n" for m in "ab" for i in range(2000)))
-    assert len(read_scores(path, limits=Limits(unpacked_bytes=1)).items) == 2002
+    assert len(read_limited(Limits(unpacked_bytes=1), path).items) == 2002
 
 
 def test_limits_are_raised_together():
@@ -152,8 +158,8 @@ def test_a_long_line_is_read_when_the_limit_is_raised(tmp_path):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("bbedge.readers.opening.PIECE", 500)
         with pytest.raises(LimitError, match=r"a\.jsonl:1: a line does not end for 1000 bytes"):
-            read_scores(path, limits=low)
-        assert read_scores(path, limits=Limits.up_to(10_000)).models == ("a", "b")
+            read_limited(low, path)
+        assert read_limited(Limits.up_to(10_000), path).models == ("a", "b")
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.parquet"])
@@ -163,7 +169,7 @@ def test_a_very_long_name_is_refused(tmp_path, name):
     getattr(frame, {"csv": "write_csv", "jsonl": "write_ndjson", "parquet": "write_parquet"}[path.suffix[1:]])(path)
     assert len(read_scores(path).models) == 2
     with pytest.raises(LimitError, match=rf"{name}:.* the name of the model is longer than 1000 bytes"):
-        read_scores(path, limits=Limits(name_bytes=1000))
+        read_limited(Limits(name_bytes=1000), path)
 
 
 # --- Parquet ---------------------------------------------------------------------------------------------------------
@@ -176,7 +182,7 @@ def test_a_parquet_file_that_unpacks_to_much_is_refused_before_it_is_unpacked(tm
     assert path.stat().st_size < 50_000
     monkeypatch.setattr(pl.LazyFrame, "collect", lambda *_, **__: pytest.fail("it was unpacked"))
     with pytest.raises(LimitError, match=r"bytes that unpack to more than 1 MiB, over 200 times as much"):
-        read_scores(path, limits=Limits(unpacked_bytes=MEBI))
+        read_limited(Limits(unpacked_bytes=MEBI), path)
 
 
 def test_a_column_that_is_not_read_does_not_count(tmp_path):
@@ -184,7 +190,7 @@ def test_a_column_that_is_not_read_does_not_count(tmp_path):
     other = [f"{'a' * 500_000}{number}" for number in range(4)]
     rows = {"model": ["a", "a", "b", "b"], "item": ["q", "p"] * 2, "score": [1.0] * 4, "other": other}
     pl.DataFrame(rows).write_parquet(path)
-    assert read_scores(path, limits=Limits(unpacked_bytes=MEBI)).items == ("p", "q")
+    assert read_limited(Limits(unpacked_bytes=MEBI), path).items == ("p", "q")
 
 
 def test_a_parquet_file_with_very_many_rows_is_refused(tmp_path):
@@ -193,7 +199,7 @@ def test_a_parquet_file_with_very_many_rows_is_refused(tmp_path):
     one = pl.Series(["a"]).new_from_index(0, rows)
     pl.DataFrame({"model": one, "item": one, "score": np.ones(rows)}).write_parquet(path, row_group_size=rows)
     with pytest.raises(LimitError, match="unpack to more than 1 MiB"):
-        read_scores(path, limits=Limits(unpacked_bytes=MEBI))
+        read_limited(Limits(unpacked_bytes=MEBI), path)
 
 
 @pytest.mark.parametrize("compression", ["zstd", "uncompressed", "snappy"])
@@ -229,7 +235,7 @@ def test_a_member_of_spaces_is_refused(tmp_path):
         for name in old.namelist():
             new.writestr(name, b" " * (32 * MEBI if name == "summaries.json" else 0) + old.read(name))
     with pytest.raises(LimitError, match=r"b\.eval: .* bytes that unpack to more than 16 MiB"):
-        read_scores(spaces, least_models=1, limits=Limits(unpacked_bytes=16 * MEBI))
+        read_limited(Limits(unpacked_bytes=16 * MEBI), spaces, least_models=1)
     assert len(read_scores(spaces, least_models=1).items) == 2
 
 
@@ -245,7 +251,7 @@ def test_samples_that_unpack_to_too_much_together_are_refused_before_the_first(t
     opened, kept = [], Archive.member
     monkeypatch.setattr(Archive, "member", lambda self, name: opened.append(name) or kept(self, name))
     with pytest.raises(LimitError, match=r"b\.eval: .* bytes that unpack to more than 16 MiB"):
-        read_scores(path, least_models=1, limits=Limits(unpacked_bytes=16 * MEBI))
+        read_limited(Limits(unpacked_bytes=16 * MEBI), path, least_models=1)
     assert not [name for name in opened if name.startswith("samples/")]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bbedge.errors import BbedgeError, DataError, FormatError
-from bbedge.readers import Choices, read_scores
+from bbedge.readers import read_scores
 from bbedge.readers.logs.contract import open_log
 from bbedge.readers.tools import readers, recognised
 from log_makers import LOGS
@@ -45,7 +45,7 @@ METRICS = {"evalplus": ("plus",)}
 
 
 def read(*sources, **choices):
-    return read_scores(*sources, least_models=1, choices=Choices(**choices))
+    return read_scores(*sources, least_models=1, **choices)
 
 
 def refusal(*sources, **choices):
@@ -71,7 +71,7 @@ def only(path):
 @pytest.mark.parametrize("name", MAKERS)
 def test_every_score_is_where_it_belongs(name, tmp_path):
     MAKERS[name](tmp_path)
-    scores = read(tmp_path, metrics=METRICS.get(name, ()))
+    scores = read(tmp_path, metric=METRICS.get(name, ()))
     assert [model.rpartition("/")[2].rpartition(" ")[2] for model in scores.models] == list(MODELS)
     assert len(scores.items) == len(TASKS)
     expected = [[[right(model, task, trial) for task in TASKS] for model in MODELS] for trial in range(TRIALS)]
@@ -115,7 +115,7 @@ def test_tables_with_some_of_the_names_are_left_to_others(row, tmp_path):
 
 @pytest.mark.parametrize("name", OF_TOOLS)
 def test_what_the_tools_wrote_is_read(name):
-    scores = read(LOGS / name, metrics=METRICS.get(name, ()))
+    scores = read(LOGS / name, metric=METRICS.get(name, ()))
     assert scores.models == ("aster", "birch")
     repeats, items, means = {
         "evalplus": (3, 4, (0.75, 0.5)),
@@ -149,15 +149,15 @@ def test_the_domain_and_the_model_of_tau_bench_are_in_the_path(tmp_path):
     other = readers()["tau-bench"].open(str(write(tmp_path / "gpt-4o-airline.json", [tau_record(0)])))
     assert (other.runs[0].model, other.runs[0].task) == (None, "airline")
     assert "the log does not name its model" in refusal(tmp_path / "gpt-4o-airline.json")
-    assert read(tmp_path / "gpt-4o-airline.json", model_names=("gpt-4o",)).items == ("airline/0",)
+    assert read(tmp_path / "gpt-4o-airline.json", model_name=("gpt-4o",)).items == ("airline/0",)
 
 
 def test_tau_bench_without_trials_and_with_a_trial_twice(tmp_path):
     row = tau_record(0)
     path = write(tmp_path / "a.json", [row, row])
-    assert "a.json: sample 2: a second score" in refusal(path, model_names=("m",))
+    assert "a.json: sample 2: a second score" in refusal(path, model_name=("m",))
     row.pop("trial")
-    assert read(write(tmp_path / "b.json", [row]), model_names=("m",)).values.shape == (1, 1, 1)
+    assert read(write(tmp_path / "b.json", [row]), model_name=("m",)).values.shape == (1, 1, 1)
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_terminal_bench_without_metadata_has_no_model(tmp_path):
     path = terminal_run(tmp_path, "m")
     (tmp_path / "run_metadata.json").unlink()
     assert "does not name its model" in refusal(path)
-    assert "no run_metadata.json beside it" in notes(read(path, model_names=("m",)))
+    assert "no run_metadata.json beside it" in notes(read(path, model_name=("m",)))
 
 
 def test_a_trial_whose_name_has_no_number_is_refused(tmp_path):
@@ -385,9 +385,9 @@ def test_nemo_evaluator_compares_with_its_bundle(tmp_path):
 def test_nemo_evaluator_has_categories_and_metrics_of_scorers(tmp_path):
     rows = [nemo_row(n) | {"scorer_rewards": {"scorer:style": 0.5}} for n in (0, 1)]
     path = nemo_run(tmp_path, "m", rows)
-    scores = read_scores(path, least_models=1, item_columns=["metadata.category"])
+    scores = read_scores(path, least_models=1, item_column=["metadata.category"])
     assert scores.columns["metadata.category"] == ("even", "odd")
-    assert read(path, metrics=("scorer:style",)).values.tolist() == [[[0.5, 0.5]]]
+    assert read(path, metric=("scorer:style",)).values.tolist() == [[[0.5, 0.5]]]
 
 
 # Every Eval Ever
@@ -428,7 +428,7 @@ def test_an_answer_scored_in_two_ways_asks_which(tmp_path):
     rows = [eee_row("m", 0, "t"), eee_row("m", 0, "t", False, evaluation_result_id="bench.strict")]
     path = eee_evaluation(tmp_path / "a_samples.jsonl", rows)
     assert "several filters, 'bench.accuracy', 'bench.strict'" in refusal(path)
-    assert read(path, filters=("bench.strict",)).values.tolist() == [[[0.0]]]
+    assert read(path, filter=("bench.strict",)).values.tolist() == [[[0.0]]]
 
 
 # EvalPlus
@@ -438,8 +438,8 @@ def test_plus_needs_both_sets_of_tests(tmp_path):
     results = {"HumanEval/0": [evalplus_solution(False, True)], "HumanEval/1": [evalplus_solution(True, False)]}
     path = evalplus_results(tmp_path / "m_hf_temp_0.0_eval_results.json", "m", results)
     assert "2 metrics, 'base', 'plus'" in refusal(path)
-    assert read(path, metrics=("base",)).values.tolist() == [[[0.0, 1.0]]]
-    assert read(path, metrics=("plus",)).values.tolist() == [[[0.0, 0.0]]]
+    assert read(path, metric=("base",)).values.tolist() == [[[0.0, 1.0]]]
+    assert read(path, metric=("plus",)).values.tolist() == [[[0.0, 0.0]]]
 
 
 def test_evalplus_with_base_tests_only_and_a_timeout(tmp_path):
@@ -450,16 +450,16 @@ def test_evalplus_with_base_tests_only_and_a_timeout(tmp_path):
 
 def test_solutions_of_evalplus_are_replicates_with_a_note(tmp_path):
     MAKERS["evalplus"](tmp_path)
-    assert "only if they were drawn independently" in notes(read(tmp_path, metrics=("base",)))
+    assert "only if they were drawn independently" in notes(read(tmp_path, metric=("base",)))
     path = evalplus_results(tmp_path / "one" / "x.json", "m", {"HumanEval/0": [evalplus_solution()]})
-    assert "independently" not in notes(read(path, metrics=("base",), model_names=("m",)))
+    assert "independently" not in notes(read(path, metric=("base",), model_name=("m",)))
 
 
 def test_evalplus_compares_with_the_rates_that_it_states(tmp_path):
     path = evalplus_results(tmp_path / "m_hf_temp_0.0_eval_results.json", "m", {"HumanEval/0": [evalplus_solution()]})
     said = json.loads(path.read_text())
     write(path, said | {"pass_at_k": {"base": {"pass@1": 1.0}, "plus": {"pass@1": 0.5}}})
-    said = notes(read(path, metrics=("plus",)))
+    said = notes(read(path, metric=("plus",)))
     assert "the mean of plus of the samples is 1, but the log states 0.5" in said
     assert "of base" not in said
 
@@ -467,20 +467,20 @@ def test_evalplus_compares_with_the_rates_that_it_states(tmp_path):
 def test_the_form_of_evalplus_before(tmp_path):
     old = {"nfiles": 2, "base": [["pass", [True]], ["fail", []]], "plus": [["fail", []], ["fail", []]]}
     path = write(tmp_path / "eval_results.json", {"date": "2023-06-01", "hash": "0f", "eval": {"HumanEval/0": old}})
-    assert read(path, metrics=("base",), model_names=("m",)).values.tolist() == [[[1.0]], [[0.0]]]
+    assert read(path, metric=("base",), model_name=("m",)).values.tolist() == [[[1.0]], [[0.0]]]
 
 
 @pytest.mark.parametrize("status", ["passed", 1, True, ["pass"]])
 def test_an_unknown_status_of_evalplus_is_refused(status, tmp_path):
     results = {"HumanEval/0": [{"base_status": status, "plus_status": "pass"}]}
     path = evalplus_results(tmp_path / "m_hf_temp_0.0_eval_results.json", "m", results)
-    assert f"{path}: sample 1: status " in refusal(path, metrics=("base",))
+    assert f"{path}: sample 1: status " in refusal(path, metric=("base",))
 
 
 def test_two_benchmarks_in_one_file_of_evalplus_are_refused(tmp_path):
     results = {"HumanEval/0": [evalplus_solution()], "Mbpp/2": [evalplus_solution()]}
     path = evalplus_results(tmp_path / "m_hf_temp_0.0_eval_results.json", "m", results)
-    assert "task 'Mbpp/2' is not of 'HumanEval'" in refusal(path, metrics=("base",))
+    assert "task 'Mbpp/2' is not of 'HumanEval'" in refusal(path, metric=("base",))
 
 
 def test_the_name_of_a_file_of_evalplus_names_the_model(tmp_path):
@@ -584,7 +584,7 @@ def test_the_first_versions_of_verifiers_are_read(tmp_path):
     assert read(tmp_path).items == ("bench/0", "bench/1")
     assert [dict(each.scores) for each in samples(path)] == [{"reward": 1.0, "judge_reward": 0.5}] * 2
     write(tmp_path / "metadata.json", about | {"avg_metrics": {"judge_reward": 0.5}})
-    assert read(path, metrics=("judge_reward",)).values.tolist() == [[[0.5, 0.5]]]
+    assert read(path, metric=("judge_reward",)).values.tolist() == [[[0.5, 0.5]]]
 
 
 def test_what_tools_write_beside_their_results_is_passed_over(tmp_path):
@@ -617,7 +617,7 @@ def test_terminal_bench_with_and_without_metadata_has_the_same_items(tmp_path):
     terminal_run(tmp_path / "a", "a")
     terminal_run(tmp_path / "b", "b")
     (tmp_path / "b" / "run_metadata.json").unlink()
-    assert read(tmp_path, model_names=("b/*=b",)).values.shape == (3, 2, 4)
+    assert read(tmp_path, model_name=("b/*=b",)).values.shape == (3, 2, 4)
 
 
 def test_another_instruction_of_the_system_is_not_another_question(tmp_path):

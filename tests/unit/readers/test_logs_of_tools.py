@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bbedge.errors import DataError, FormatError
-from bbedge.readers import Choices, read_scores
+from bbedge.readers import read_scores
 from log_makers import LOGS
 
 
@@ -50,7 +50,7 @@ def test_inspect_several_scorers_must_be_chosen_from():
     with pytest.raises(FormatError, match=r"\.eval: sample 1: 3 metrics, 'includes', 'graded.right', 'graded.short'"):
         read_scores(folder)
     for metric in ("includes", "graded.right", "graded.short"):
-        assert read_scores(folder, choices=Choices(metrics=(metric,))).values.shape == (1, 2, 8)
+        assert read_scores(folder, metric=(metric,)).values.shape == (1, 2, 8)
 
 
 def test_inspect_an_error_is_not_a_zero_although_the_log_says_success():
@@ -69,7 +69,7 @@ def test_lm_eval_items_are_documents_under_one_filter():
         FormatError, match=r"jsonl:9: every answer was scored under several filters, 'strict', 'lenient'"
     ):
         read_scores(*files)
-    scores = read_scores(*files, choices=Choices(filters=("strict",)), blocks="doc.group")
+    scores = read_scores(*files, filter=("strict",), blocks="doc.group")
     assert scores.models == ("aster", "birch")
     assert len(scores.items) == 8
     assert all(item.startswith("capitals/") for item in scores.items)
@@ -83,15 +83,15 @@ def test_lm_eval_items_are_documents_under_one_filter():
 
 def test_lm_eval_tasks_with_different_metrics_are_joined_when_each_is_named():
     folders = [LOGS / "lm_eval" / "run1", LOGS / "lm_eval" / "run2"]
-    choices = Choices(metrics=("exact_match", "acc"), filters=("strict", "none"))
-    scores = read_scores(*folders, choices=choices)
+    choices = {"metric": ("exact_match", "acc"), "filter": ("strict", "none")}
+    scores = read_scores(*folders, **choices)
     assert len(scores.items) == 16
     assert any("share a seed ('0/1234/1234')" in note.text for note in scores.notes)
     assert any("differ in model arguments" in note.text for note in scores.notes)
 
 
 def test_lm_eval_examples_that_are_drawn_anew_are_noticed():
-    scores = read_scores(LOGS / "lm_eval" / "fewshot", choices=Choices(metrics=("acc",)), least_models=1)
+    scores = read_scores(LOGS / "lm_eval" / "fewshot", metric=("acc",), least_models=1)
     assert any("differ in few-shot seed: '1', '2'" in note.text for note in scores.notes)
     assert any("items vary between runs of 'aster', as they do when few-shot" in note.text for note in scores.notes)
 
@@ -100,12 +100,12 @@ def test_helm_a_stat_is_chosen_and_items_are_instances():
     folder = LOGS / "helm"
     with pytest.raises(FormatError, match="27 metrics"):
         read_scores(folder)
-    scores = read_scores(folder, choices=Choices(metrics=("exact_match",)))
+    scores = read_scores(folder, metric=("exact_match",))
     assert scores.models == ("mock/aster", "mock/birch")
     assert scores.values.shape == (2, 2, 6)
     assert all(item.startswith("simple_mcqa/id") for item in scores.items)
     with pytest.raises(DataError, match=r"sample 1: score 385\.0 is outside \[0, 1\]"):
-        read_scores(folder, choices=Choices(metrics=("num_prompt_tokens",)))
+        read_scores(folder, metric=("num_prompt_tokens",))
 
 
 def test_lighteval_a_run_is_a_replicate():

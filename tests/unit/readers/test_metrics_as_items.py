@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from bbedge.errors import BbedgeError, DataError, DomainError, FormatError
-from bbedge.readers import Choices, read_scores
-from bbedge.readers.choices import Choice, ChoiceNeededError
+from bbedge.errors import Argument, BbedgeError, DataError, DomainError, FormatError
+from bbedge.readers import read_scores
+from bbedge.readers.choices import ChoiceNeededError
 from log_makers import LOGS, inspect_log, inspect_sample, lm_eval_row, lm_eval_run
 
 
@@ -26,12 +26,12 @@ def logs(folder, **said):
 
 
 def read(*sources, **ranges):
-    return read_scores(*sources, item_columns=["metric"], choices=Choices(metric_ranges=ranges))
+    return read_scores(*sources, item_column=["metric"], metric_range=ranges)
 
 
-def refusal(*sources, error=BbedgeError, choices=None, columns=("metric",)):
+def refusal(*sources, error=BbedgeError, column=("metric",), **choices):
     with pytest.raises(error) as caught:
-        read_scores(*sources, item_columns=columns, choices=choices)
+        read_scores(*sources, item_column=column, **choices)
     return str(caught.value)
 
 
@@ -58,9 +58,9 @@ def test_the_scale_is_kept_where_all_metrics_share_it(tmp_path):
     scores = read(tmp_path, clear=(0.0, 10.0), right=(0.0, 10.0))
     assert scores.score_range == (0.0, 10.0)
     assert scores.values[0, 0].tolist() == [0.7, 1.0]
-    assert read_scores(tmp_path, item_columns=["metric"], score_range=(0, 10)).score_range == (0.0, 10.0)
-    alone = Choices(metrics=("clear",), metric_ranges={"clear": (0, 10)})
-    assert read_scores(tmp_path, choices=alone).score_range == (0, 10)
+    assert read_scores(tmp_path, item_column=["metric"], score_range=(0, 10)).score_range == (0.0, 10.0)
+    alone = {"metric": ("clear",), "metric_range": {"clear": (0, 10)}}
+    assert read_scores(tmp_path, **alone).score_range == (0, 10)
 
 
 def test_a_log_that_says_that_less_is_better_needs_the_range(tmp_path):
@@ -68,19 +68,19 @@ def test_a_log_that_says_that_less_is_better_needs_the_range(tmp_path):
     folder = logs(tmp_path, **said)
     message = refusal(folder, error=FormatError)
     assert "less is better for the metric 'wer'" in message
-    assert "metric_ranges={'wer': (WORST, BEST)}" in message
-    wrong = Choices(metric_ranges={"wer": (0.0, 1.0)})
-    assert "metric_ranges={'wer': (1.0, 0.0)}" in refusal(folder, choices=wrong, error=FormatError)
+    assert "metric_range={'wer': (WORST, BEST)}" in message
+    wrong = {"metric_range": {"wer": (0.0, 1.0)}}
+    assert "metric_range={'wer': (1.0, 0.0)}" in refusal(folder, **wrong, error=FormatError)
     assert read(folder, wer=(1.0, 0.0)).columns["metric"] == ("acc", "wer", "acc", "wer")
-    alone = read_scores(folder, choices=Choices(metrics=("wer",), metric_ranges={"wer": (1.0, 0.0)}))
+    alone = read_scores(folder, metric=("wer",), metric_range={"wer": (1.0, 0.0)})
     assert sorted(alone.values[0, 0]) == [0.75, 1.0]
     assert alone.score_range == (0.0, 1.0)
     with pytest.raises(FormatError, match="less is better"):
-        read_scores(folder, choices=Choices(metrics=("wer",)))
+        read_scores(folder, metric=("wer",))
 
 
 def test_a_score_outside_its_range_is_refused(tmp_path):
-    message = refusal(logs(tmp_path), choices=Choices(metric_ranges={"wer": (0.5, 0.0)}), error=DataError)
+    message = refusal(logs(tmp_path), metric_range={"wer": (0.5, 0.0)}, error=DataError)
     assert "metric 'wer' is 1.0, outside the range 0.5 to 0" in message
     assert ".jsonl:1" in message
 
@@ -89,28 +89,28 @@ def test_truth_values_fit_only_the_scale_from_0_to_1(tmp_path):
     for model in "ab":
         inspect_log(tmp_path / f"{model}.eval", model=model)
     assert read(tmp_path, match=(1.0, 0.0)).values.max() == 0.0
-    assert "right or wrong" in refusal(tmp_path, choices=Choices(metric_ranges={"match": (0.0, 10.0)}))
+    assert "right or wrong" in refusal(tmp_path, metric_range={"match": (0.0, 10.0)})
 
 
 def test_a_range_for_no_metric_is_refused(tmp_path):
-    message = refusal(logs(tmp_path), choices=Choices(metric_ranges={"were": (1.0, 0.0)}), error=DomainError)
+    message = refusal(logs(tmp_path), metric_range={"were": (1.0, 0.0)}, error=DomainError)
     assert "'acc', 'wer'" in message
     for bad in ((1.0, 1.0), (0.0, float("inf")), (float("nan"), 1.0)):
         with pytest.raises(DomainError, match="two different finite numbers"):
-            Choices(metric_ranges={"acc": bad})
+            read(tmp_path, acc=bad)
 
 
 def test_metrics_can_be_left_out(tmp_path):
-    choices = Choices(without_metrics=("w*",))
-    scores = read_scores(logs(tmp_path), item_columns=["metric"], choices=choices)
+    choices = {"without_metric": ("w*",)}
+    scores = read_scores(logs(tmp_path), item_column=["metric"], **choices)
     assert scores.columns["metric"] == ("acc", "acc")
-    assert "besides '*'" in refusal(tmp_path, choices=Choices(without_metrics=("*",)))
+    assert "besides '*'" in refusal(tmp_path, without_metric=("*",))
 
 
 def test_the_headline_needs_one_metric_of_every_task(tmp_path):
-    choices = Choices(metrics=("accuracy",), without_metrics=("wer",))
-    assert "no such metric" in refusal(logs(tmp_path), choices=choices)
-    assert "are both in it" in refusal(tmp_path, choices=Choices(metrics=("acc", "wer"), metric_ranges={"wer": (1, 0)}))
+    choices = {"metric": ("accuracy",), "without_metric": ("wer",)}
+    assert "no such metric" in refusal(logs(tmp_path), **choices)
+    assert "are both in it" in refusal(tmp_path, metric=("acc", "wer"), metric_range={"wer": (1, 0)})
 
 
 def test_every_item_needs_exactly_one_metric_of_the_headline(tmp_path):
@@ -119,18 +119,16 @@ def test_every_item_needs_exactly_one_metric_of_the_headline(tmp_path):
         samples = [inspect_sample("q1", scores={"x": {"value": 1}}), inspect_sample("q2", scores={"y": {"value": 1}})]
         inspect_log(tmp_path / f"{model}.eval", model=model, samples=samples)
     assert read(tmp_path).columns["metric"] == ("x", "y")
-    assert "none of the chosen metrics is on item 't/q2'" in refusal(tmp_path, choices=Choices(metrics=("x",)))
-    assert read_scores(tmp_path, item_columns=["metric"], choices=Choices(metrics=("x", "y"))).columns
+    assert "none of the chosen metrics is on item 't/q2'" in refusal(tmp_path, metric=("x",))
+    assert read_scores(tmp_path, item_column=["metric"], metric=("x", "y")).columns
     table = pl.DataFrame(LONG).filter(pl.col("metric") == "acc")
     both = pl.concat([table, table.with_columns(metric=pl.lit("f1"))])
-    assert "metrics 'acc', 'f1' are both chosen for" in refusal(both, choices=Choices(metrics=("acc", "f1")))
-    assert len(read_scores(both, item_columns=["metric"], choices=Choices(metrics=("acc",))).items) == 4
+    assert "metrics 'acc', 'f1' are both chosen for" in refusal(both, metric=("acc", "f1"))
+    assert len(read_scores(both, item_column=["metric"], metric=("acc",)).items) == 4
 
 
 def test_blocks_of_a_field_hold_all_metrics(tmp_path):
-    scores = read_scores(
-        logs(tmp_path), item_columns=["metric"], blocks="doc.group", choices=Choices(metric_ranges={"wer": (1, 0)})
-    )
+    scores = read_scores(logs(tmp_path), item_column=["metric"], blocks="doc.group", metric_range={"wer": (1, 0)})
     assert len(set(scores.blocks)) == 1
     assert scores.blocked
 
@@ -139,7 +137,7 @@ def test_other_columns_and_the_list_go_by_the_original_item(tmp_path):
     for model in "ab":
         inspect_log(tmp_path / "logs" / f"{model}.eval", model=model)
     (tmp_path / "items.csv").write_text("item,topic,block\nt/q1,math,x\nt/q2,code,x\n")
-    scores = read_scores(tmp_path / "logs", items=tmp_path / "items.csv", item_columns=["topic", "metric", "task"])
+    scores = read_scores(tmp_path / "logs", items=tmp_path / "items.csv", item_column=["topic", "metric", "task"])
     assert scores.items == ("t/q1 [match]", "t/q2 [match]")
     assert scores.columns == {"topic": ("math", "code"), "metric": ("match", "match"), "task": ("t", "t")}
     assert scores.blocks == ("x", "x")
@@ -157,7 +155,7 @@ def test_a_failed_sample_lacks_all_metrics(tmp_path):
     message = refusal(tmp_path, error=DataError)
     assert "4 of 8 cells" in message
     assert "q2 [one]" in message
-    kept = read_scores(tmp_path, item_columns=["metric"], incomplete="drop-items")
+    kept = read_scores(tmp_path, item_column=["metric"], incomplete="drop-items")
     assert kept.items == ("t/q1 [one]", "t/q1 [two]")
     inspect_log(tmp_path / "a.eval", model="a", samples=[failed("q1"), failed("q2")])
     assert "no sample of this log has a metric" in refusal(tmp_path, error=FormatError)
@@ -171,11 +169,9 @@ def test_a_policy_for_missing_scores_covers_all_metrics_of_a_failed_sample(tmp_p
             samples[1] = inspect_sample("q2", scores={}, error={"message": "Connection error: timed out"})
         inspect_log(tmp_path / f"{model}.eval", model=model, samples=samples)
     for policy in ("worst-case", "infrastructure=worst-case"):
-        scores = read_scores(tmp_path, item_columns=["metric"], incomplete=policy)
+        scores = read_scores(tmp_path, item_column=["metric"], incomplete=policy)
         assert np.isnan(scores.values[0]).tolist() == [[False] * 4, [False, False, True, True]]
-    zero = read_scores(
-        tmp_path, item_columns=["metric"], incomplete="zero", choices=Choices(metric_ranges={"two": (1, 0)})
-    )
+    zero = read_scores(tmp_path, item_column=["metric"], incomplete="zero", metric_range={"two": (1, 0)})
     assert zero.values[0, 1].tolist() == [1.0, 0.5, 0.0, 0.0]
 
 
@@ -216,11 +212,11 @@ def test_tables_with_a_metric_column(tmp_path, kind):
             ChoiceNeededError, match="items have scores of 2 metrics, 'acc', 'seconds'; choose one"
         ) as it:
             read_scores(source, score_range=score_range)
-        assert it.value.proposal == (Choice("metrics", ("acc",)),)
-    chosen = read_scores(source, choices=Choices(metrics=("acc",)))
+        assert it.value.proposal == (Argument("metric", ("acc",)),)
+    chosen = read_scores(source, metric=("acc",))
     assert (chosen.items, chosen.values[0].tolist()) == (("q1", "q2"), [[1.0, 1.0], [0.0, 0.0]])
     with pytest.raises(FormatError, match="no row of the metric 'f1'; the table has 'acc', 'seconds'"):
-        read_scores(source, choices=Choices(metrics=("f1",)))
+        read_scores(source, metric=("f1",))
 
 
 def test_each_metric_of_a_text_table_has_its_own_kind_of_value(tmp_path):
@@ -253,17 +249,17 @@ def test_an_empty_cell_of_a_wide_table_is_no_row_also_with_metrics(tmp_path):
         cells = [*"0101010", "" if replicate == "2" else "1"]
         lines += [",".join(["q1", metric, replicate, *cells]) for metric in ("acc", "f1")]
     (tmp_path / "w.csv").write_text("\n".join(lines) + "\n")
-    scores = read_scores(tmp_path / "w.csv", item_columns=["metric"], incomplete="stopped")
+    scores = read_scores(tmp_path / "w.csv", item_column=["metric"], incomplete="stopped")
     assert scores.stops == (2,) * 7 + (1,)
 
 
 def test_ranges_for_plain_tables_are_refused(tmp_path):
     (tmp_path / "a.csv").write_text("model,item,replicate,score\na,q,1,1\nb,q,1,1\n")
-    choices = Choices(metric_ranges={"acc": (0.0, 10.0)})
-    assert "is for logs" in refusal(tmp_path / "a.csv", choices=choices, columns=(), error=DomainError)
+    choices = {"metric_range": {"acc": (0.0, 10.0)}}
+    assert "is for logs" in refusal(tmp_path / "a.csv", **choices, column=(), error=DomainError)
     inspect_log(tmp_path / "a.eval", model="a")
     both = (tmp_path / "a.csv", tmp_path / "a.eval")
-    assert "names none" in refusal(*both, choices=Choices(metric_ranges={"match": (0, 1)}), columns=())
+    assert "names none" in refusal(*both, metric_range={"match": (0, 1)}, column=())
     assert "no column metric" in refusal(*both, error=FormatError)
 
 
@@ -271,7 +267,7 @@ def test_a_list_may_have_a_column_of_that_name(tmp_path):
     (tmp_path / "a.csv").write_text("model,item,score\na,q,7\nb,q,8\n")
     (tmp_path / "items.csv").write_text("item,metric\nq,acc\n")
     scores = read_scores(
-        tmp_path / "a.csv", items=tmp_path / "items.csv", item_columns=["metric"], score_range=(0.0, 10.0)
+        tmp_path / "a.csv", items=tmp_path / "items.csv", item_column=["metric"], score_range=(0.0, 10.0)
     )
     assert (scores.items, scores.columns, scores.score_range) == (("q",), {"metric": ("acc",)}, (0.0, 10.0))
     assert scores.values.ravel().tolist() == [0.7, 0.8]
@@ -280,16 +276,16 @@ def test_a_list_may_have_a_column_of_that_name(tmp_path):
 @pytest.mark.parametrize(
     ("folder", "choices"),
     [
-        ("inspect/two_scorers", Choices()),
-        ("lm_eval/run1", Choices(filters=("none", "strict"))),
-        ("helm", Choices(without_metrics=("num_*", "*tokens*", "*cost*", "*time*", "*request*", "logprob*"))),
-        ("lighteval", Choices()),
-        ("promptfoo/json", Choices()),
-        ("openai_evals", Choices()),
+        ("inspect/two_scorers", {}),
+        ("lm_eval/run1", {"filter": ("none", "strict")}),
+        ("helm", {"without_metric": ("num_*", "*tokens*", "*cost*", "*time*", "*request*", "logprob*")}),
+        ("lighteval", {}),
+        ("promptfoo/json", {}),
+        ("openai_evals", {}),
     ],
 )
 def test_logs_of_every_tool(folder, choices):
-    scores = read_scores(LOGS / folder, item_columns=["metric"], choices=choices)
+    scores = read_scores(LOGS / folder, item_column=["metric"], **choices)
     blocks = {}
     for item, block in zip(scores.items, scores.blocks, strict=True):
         blocks.setdefault(block, []).append(item)

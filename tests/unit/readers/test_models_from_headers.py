@@ -3,14 +3,15 @@
 import pytest
 
 from bbedge.errors import DataError
-from bbedge.readers import Choices, read_scores
+from bbedge.readers import read_scores
 from bbedge.readers.survey import survey
+from bbedge.records.reading import Reading
 from log_makers import inspect_log, inspect_sample, lm_eval_run
 from older_logs import first_promptfoo
 
 
 def read(*sources, **choices):
-    return read_scores(*sources, least_models=1, choices=Choices(**choices))
+    return read_scores(*sources, least_models=1, **choices)
 
 
 @pytest.fixture
@@ -60,11 +61,11 @@ def test_promptfoo_prompts_name_models(tmp_path):
 
 
 def test_names_that_are_given_go_before(logs):
-    assert read(logs, model_from="task_args.prompt", model_names=("old=before",)).models == ("before", "new")
+    assert read(logs, model_from="task_args.prompt", model_name=("old=before",)).models == ("before", "new")
 
 
 def test_a_field_that_is_not_there_is_refused_with_those_that_are(logs):
-    with pytest.raises(DataError, match=r"model_from='task_args\.x'\); the header has 'model', .*'task_args\.prompt'"):
+    with pytest.raises(DataError, match=r"model_from='task_args\.x'; the header has 'model', .*'task_args\.prompt'"):
         read(logs, model_from="task_args.x")
 
 
@@ -80,7 +81,7 @@ def test_arguments_that_differ_are_found(logs):
         ("m", "task_args.prompt", ("new", "old")),
         ("m", "metadata.system.name", ("new system", "old system")),
     ]
-    assert survey([str(logs)], choices=Choices(model_from="task_args.prompt")).differing == ()
+    assert survey([str(logs)], Reading.of({"model_from": "task_args.prompt"})).differing == ()
 
 
 def test_arguments_that_differ_between_models_only_are_none(tmp_path):

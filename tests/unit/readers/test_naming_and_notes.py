@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bbedge.errors import DataError
-from bbedge.readers import Choices, read_scores
+from bbedge.readers import read_scores
 from bbedge.readers.assemble.grid import natural_key, whole_number
 from bbedge.text import folded, listed, shown, shown_path
 from log_makers import inspect_log
@@ -95,7 +95,7 @@ def test_models_that_look_alike_are_noted_with_the_option_that_merges_them(other
     assert (note.kind, set(note.subject)) == ("names", {"GPT-4", other})
     assert ascii(other) in note.text
     assert "--merge-names" in note.text
-    assert "Choices(merge_names=True)" in note.text
+    assert "merge_names=True" in note.text
 
 
 @pytest.mark.parametrize("order", [1, -1])
@@ -103,7 +103,7 @@ def test_spellings_are_merged_on_request(order):
     rows = [row for number, name in enumerate(SPELLINGS, start=1) for row in run_of(name, number)][::order]
     with pytest.raises(DataError, match=r"'GPT-4' and .* differ only by .*merge_names=True.* if they are one"):
         read_scores(pl.DataFrame(rows))
-    scores = read_scores(pl.DataFrame(rows), choices=Choices(merge_names=True))
+    scores = read_scores(pl.DataFrame(rows), merge_names=True)
     assert scores.models == ("GPT-4", "other")
     assert scores.values.shape == (len(SPELLINGS), 2, 2)
     (note,) = [note for note in scores.notes if note.kind == "names"]
@@ -113,24 +113,24 @@ def test_spellings_are_merged_on_request(order):
 
 def test_merged_names_take_the_preferred_spelling():
     frame = pl.DataFrame(run_of("gpt-4", 1))
-    merged = read_scores(frame, choices=Choices(merge_names=True, preferred_names=("b", "GPT-4")))
+    merged = read_scores(frame, merge_names=True, preferred_names=("b", "GPT-4"))
     assert merged.models == ("GPT-4", "other")
-    assert read_scores(frame, choices=Choices(preferred_names=("GPT-4",))).models == ("gpt-4", "other")
-    assert read_scores(pl.DataFrame(run_of(" x ", 1)), choices=Choices(merge_names=True)).models == ("other", "x")
+    assert read_scores(frame, preferred_names=("GPT-4",)).models == ("gpt-4", "other")
+    assert read_scores(pl.DataFrame(run_of(" x ", 1)), merge_names=True).models == ("other", "x")
 
 
 def test_two_scores_of_merged_models_are_refused(tmp_path):
     path = tmp_path / "a.csv"
     pl.DataFrame([*run_of("GPT-4", 1), *run_of("gpt-4", 1)[:2]]).write_csv(path)
     with pytest.raises(DataError, match=r"a\.csv:6: a second score for model 'GPT-4'.*; remove one") as caught:
-        read_scores(path, choices=Choices(merge_names=True))
+        read_scores(path, merge_names=True)
     assert "columns=" not in str(caught.value)
 
 
 def test_runs_of_merged_models_are_counted_as_runs_of_one(tmp_path):
     for name, model, day in (("a", "GPT-4", 1), ("b", "gpt-4", 2), ("c", "x", 1), ("d", "x", 2)):
         inspect_log(tmp_path / f"{name}.eval", model=model, created=f"2026-01-0{day}T00:00:00+00:00")
-    scores = read_scores(tmp_path, choices=Choices(merge_names=True))
+    scores = read_scores(tmp_path, merge_names=True)
     assert (scores.models, scores.replicates) == (("GPT-4", "x"), ("1", "2"))
 
 

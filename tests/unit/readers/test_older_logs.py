@@ -5,13 +5,13 @@ import json
 import pytest
 
 from bbedge.errors import DataError, FormatError
-from bbedge.readers import Choices, read_scores
+from bbedge.readers import read_scores
 from log_makers import inspect_log, inspect_sample, lm_eval_row, lm_eval_run
 from older_logs import first_lm_eval, first_openai_evals, first_promptfoo, helm_run, old_lighteval, promptfoo
 
 
 def read(*sources, **choices):
-    return read_scores(*sources, least_models=1, choices=Choices(**choices))
+    return read_scores(*sources, least_models=1, **choices)
 
 
 def refusal(*sources, **choices):
@@ -63,7 +63,7 @@ def test_lm_eval_samples_end_in_json_and_results_have_any_name(tmp_path, ending,
     if array:
         renamed.write_text(json.dumps(rows, indent=2))
     assert "every answer was scored under several filters, 'strict', 'loose'" in refusal(tmp_path)
-    scores = read(tmp_path, filters=("loose",))
+    scores = read(tmp_path, filter=("loose",))
     assert (scores.models, scores.values.shape) == (("m",), (1, 1, 2))
 
 
@@ -104,7 +104,7 @@ def test_inspect_samples_of_the_first_version_have_one_score(tmp_path):
     path = version_one(tmp_path / "a.json", score={"value": "C", "answer": "yes"})
     scores = read(path)
     assert (scores.models, scores.items, scores.values.item()) == (("org/m",), ("t/q",), 1.0)
-    assert read(path, metrics=("pkg/scorer",)).values.item() == 1.0
+    assert read(path, metric=("pkg/scorer",)).values.item() == 1.0
 
 
 def test_a_log_that_was_never_scored_says_how_to_score_it(tmp_path):
@@ -183,7 +183,7 @@ def test_helm_splits_are_filters_and_test_is_the_usual_one(tmp_path):
     scores = read(tmp_path)
     assert scores.items == ("quiz:subject=law/id1", "quiz:subject=law/id2")
     assert "Left out: 1 row scored as 'valid'." in [note.text for note in scores.notes]
-    assert read(tmp_path, filters=("valid",)).items == ("quiz:subject=law/id3",)
+    assert read(tmp_path, filter=("valid",)).items == ("quiz:subject=law/id3",)
 
 
 def test_helm_without_a_test_split(tmp_path):
@@ -202,10 +202,10 @@ def test_helm_a_summary_without_instances_is_refused_by_name(tmp_path):
 def test_lighteval_before_its_new_columns(tmp_path):
     old_lighteval(tmp_path, model="org/m")
     assert "2 metrics, 'extractive_match', 'pass@1:4_samples'" in refusal(tmp_path)
-    scores = read(tmp_path, metrics=("pass@1:4_samples",))
+    scores = read(tmp_path, metric=("pass@1:4_samples",))
     assert scores.models == ("org/m",)
     assert sorted(scores.values.ravel()) == [0.25, 0.5]
-    assert read(tmp_path, metrics=("extractive_match",)).values.sum() == 1.0
+    assert read(tmp_path, metric=("extractive_match",)).values.sum() == 1.0
     assert all(item.startswith("lighteval|quiz|0/") for item in scores.items)
 
 
@@ -215,13 +215,13 @@ def test_lighteval_documents_with_the_same_text_are_two_items(tmp_path):
     path = old_lighteval(tmp_path)
     table = pl.read_parquet(path).with_columns(example=pl.lit("same"))
     table.write_parquet(path)
-    assert [item[-2:] == "#2" for item in read(tmp_path, metrics=("extractive_match",)).items] == [False, True]
+    assert [item[-2:] == "#2" for item in read(tmp_path, metric=("extractive_match",)).items] == [False, True]
 
 
 def test_lighteval_results_without_details_say_how_to_save_them(tmp_path):
     old_lighteval(tmp_path, model="org/m")
     old_lighteval(tmp_path, model="org/n").unlink()
-    message = refusal(tmp_path, metrics=("extractive_match",))
+    message = refusal(tmp_path, metric=("extractive_match",))
     assert str(tmp_path / "results" / "org" / "n") in message
     assert "run lighteval again with --save-details" in message
 
@@ -233,22 +233,23 @@ def test_lighteval_a_group_says_of_each_metric_whether_less_is_better(tmp_path):
         "corpus_level_fn": {"extractive_match": "mean", "pass@1:4_samples": "mean"},
     }
     old_lighteval(tmp_path, metric=[group])
-    assert read(tmp_path, metrics=("extractive_match",)).values.shape == (1, 1, 2)
-    assert "less is better for the metric 'pass@1:4_samples'" in refusal(tmp_path, metrics=("pass@1:4_samples",))
-    mirrored = read(tmp_path, metrics=("pass@1:4_samples",), metric_ranges={"pass@1:4_samples": (1.0, 0.0)})
+    assert read(tmp_path, metric=("extractive_match",)).values.shape == (1, 1, 2)
+    assert "less is better for the metric 'pass@1:4_samples'" in refusal(tmp_path, metric=("pass@1:4_samples",))
+    mirrored = read(tmp_path, metric=("pass@1:4_samples",), metric_range={"pass@1:4_samples": (1.0, 0.0)})
     assert sorted(mirrored.values.ravel()) == [0.5, 0.75]
 
 
 def test_lighteval_a_metric_that_is_better_when_lower_is_never_suggested(tmp_path):
-    from bbedge.cli.next_command import next_command
+    from bbedge.readers.candidates import next_command
     from bbedge.readers.survey import survey
+    from bbedge.records.reading import Reading
 
     group = {
         "metric_name": ["extractive_match", "pass@1:4_samples"],
         "higher_is_better": {"extractive_match": False, "pass@1:4_samples": True},
     }
     old_lighteval(tmp_path, metric=[group])
-    command = next_command(survey([str(tmp_path)]), [str(tmp_path)], [])
+    command = next_command(survey([str(tmp_path)]), [str(tmp_path)], Reading())
     assert command.endswith("--metric pass@1:4_samples")
 
 

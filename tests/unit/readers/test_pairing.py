@@ -5,18 +5,18 @@ import json
 import polars as pl
 import pytest
 
-from bbedge.errors import DataError
-from bbedge.readers import Choices, read_scores
+from bbedge.errors import Argument, DataError
+from bbedge.readers import read_scores
 from bbedge.readers.assemble.duplicates import RepeatedScoreError
 from bbedge.readers.assemble.pairing import UnpairedRunsError
-from bbedge.readers.choices import Choice
 from bbedge.readers.survey import survey
 from bbedge.readers.tables.roles import ColumnError
+from bbedge.records.reading import Reading
 from log_makers import inspect_log
 
 POLICIES = ("refuse", "zero", "worst-case", "stopped", "stopped,worst-case", "drop-models", "drop-replicates")
-RUNS = Choice("replicate_from", r"path:run(\d+)")
-MODELS = Choice("model_from", "path:(new|old)_run")
+RUNS = Argument("replicate_from", r"path:run(\d+)")
+MODELS = Argument("model_from", "path:(new|old)_run")
 
 
 def files(folder, shape="{m}_run{r}.jsonl", *, column=True, runs=(1, 2, 3), models=("new", "old")):
@@ -36,20 +36,20 @@ def assert_paired(scores, *, models=("new", "old"), replicates=("1", "2", "3")):
 
 
 def as_choices(proposal):
-    return Choices(**{each.name: each.value for each in proposal})
+    return dict(**{each.name: each.value for each in proposal})
 
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_replicates_of_one_model_are_refused_before_any_policy(tmp_path, policy):
     paths = files(tmp_path)
     with pytest.raises(UnpairedRunsError) as caught:
-        read_scores(*paths, choices=Choices(replicate_from="file"), incomplete=policy)
+        read_scores(*paths, replicate_from="file", incomplete=policy)
     message = str(caught.value)
     assert "no replicate has runs of two models" in message
     assert "incomplete" not in message
-    assert r"choices=Choices(replicate_from='path:run(\\d+)')" in message
+    assert r"replicate_from='path:run(\\d+)'" in message
     assert caught.value.proposal == (RUNS,)
-    assert_paired(read_scores(*paths, choices=as_choices(caught.value.proposal)))
+    assert_paired(read_scores(*paths, **as_choices(caught.value.proposal)))
 
 
 def test_files_without_a_model_are_proposed_with_both_parts_of_their_names(tmp_path):
@@ -60,30 +60,30 @@ def test_files_without_a_model_are_proposed_with_both_parts_of_their_names(tmp_p
         assert caught.value.proposal == (MODELS, RUNS)
         assert "if every file is one run of one model" in str(caught.value)
         assert "model_from='file'" not in str(caught.value)
-        assert_paired(read_scores(*sources, choices=as_choices(caught.value.proposal)))
+        assert_paired(read_scores(*sources, **as_choices(caught.value.proposal)))
 
 
 @pytest.mark.parametrize("model_from", ["file", "path:(.*)"])
 def test_names_of_files_that_are_no_models_are_replaced(tmp_path, model_from):
     paths = files(tmp_path, column=False)
     with pytest.raises(UnpairedRunsError) as caught:
-        read_scores(*paths, choices=Choices(model_from=model_from, replicate_from="file"), incomplete="zero")
+        read_scores(*paths, model_from=model_from, replicate_from="file", incomplete="zero")
     assert caught.value.proposal == (MODELS, RUNS)
 
 
 def test_files_that_are_read_as_models_of_their_own_are_noted(tmp_path):
     paths = files(tmp_path, column=False)
-    (note,) = read_scores(*paths, choices=Choices(model_from="file")).notes[:1]
+    (note,) = read_scores(*paths, model_from="file").notes[:1]
     assert note.kind == "files"
     assert r"--model-from 'path:(new|old)_run' --replicate-from 'path:run(\d+)'" in note.text
     few = files(tmp_path / "few", "{m}.jsonl", column=False, runs=(1,))
-    assert read_scores(*few, choices=Choices(model_from="file")).notes == ()
+    assert read_scores(*few, model_from="file").notes == ()
 
 
 def test_a_model_chosen_by_the_user_is_kept(tmp_path):
     paths = files(tmp_path, column=False)
     with pytest.raises(UnpairedRunsError) as caught:
-        read_scores(*paths, choices=Choices(model_from="path:(new|old)", replicate_from="file"))
+        read_scores(*paths, model_from="path:(new|old)", replicate_from="file")
     assert caught.value.proposal == (RUNS,)
 
 
@@ -96,7 +96,7 @@ def test_repeated_scores_of_files_of_one_model_propose_the_run_that_pairs_them(t
     paths = files(tmp_path / "b", "{m}_a{r}b.jsonl", runs=(5, 7))
     with pytest.raises(RepeatedScoreError) as caught:
         read_scores(*paths)
-    assert_paired(read_scores(*paths, choices=as_choices(caught.value.proposal)), replicates=("a5b", "a7b"))
+    assert_paired(read_scores(*paths, **as_choices(caught.value.proposal)), replicates=("a5b", "a7b"))
 
 
 def test_without_a_pattern_the_message_says_what_to_do(tmp_path):
@@ -108,10 +108,10 @@ def test_without_a_pattern_the_message_says_what_to_do(tmp_path):
     assert not caught.value.proposal
     assert "numbers in a column named replicate, the same for every model" in str(caught.value)
     with pytest.raises(UnpairedRunsError) as caught:
-        read_scores(*made, choices=Choices(replicate_from="file"), incomplete="zero")
+        read_scores(*made, replicate_from="file", incomplete="zero")
     assert not caught.value.proposal
     assert "in a column named replicate" in str(caught.value)
-    assert "choices=Choices(replicate_from=path:REGEX)" in str(caught.value)
+    assert "replicate_from=path:REGEX" in str(caught.value)
 
 
 def test_frames_and_logs_are_refused_too(tmp_path):
@@ -123,11 +123,9 @@ def test_frames_and_logs_are_refused_too(tmp_path):
             inspect_log(tmp_path / f"{model}_run{run}.eval", model=model, created=f"2026-01-0{run}T00:00:00")
     assert_paired(read_scores(tmp_path), models=("a", "b"), replicates=("1", "2"))
     with pytest.raises(UnpairedRunsError) as caught:
-        read_scores(tmp_path, choices=Choices(replicate_from="file"), incomplete="worst-case")
+        read_scores(tmp_path, replicate_from="file", incomplete="worst-case")
     assert caught.value.proposal == (RUNS,)
-    assert_paired(
-        read_scores(tmp_path, choices=as_choices(caught.value.proposal)), models=("a", "b"), replicates=("1", "2")
-    )
+    assert_paired(read_scores(tmp_path, **as_choices(caught.value.proposal)), models=("a", "b"), replicates=("1", "2"))
 
 
 def test_one_replicate_with_two_models_is_enough_for_a_policy():
@@ -147,12 +145,12 @@ def test_seeds_in_paths_need_no_order(tmp_path):
     paths = files(tmp_path, "{m}_seed{r}.jsonl", column=False, runs=(3, 17, 42))
     with pytest.raises(ColumnError) as caught:
         read_scores(*paths)
-    assert_paired(read_scores(*paths, choices=as_choices(caught.value.proposal)), replicates=("3", "17", "42"))
+    assert_paired(read_scores(*paths, **as_choices(caught.value.proposal)), replicates=("3", "17", "42"))
 
 
 def test_proposals_replace_a_choice_that_pairs_nothing(tmp_path):
     paths = [str(path) for path in files(tmp_path)]
-    found = survey(paths, choices=Choices(replicate_from="file"))
+    found = survey(paths, Reading.of({"replicate_from": "file"}))
     assert (found.remedy, found.missing) == (None, ())
     assert found.proposal == (RUNS,)
 

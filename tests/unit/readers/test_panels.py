@@ -159,7 +159,7 @@ def test_aliases_and_chosen_columns(tmp_path):
     text = LONG.replace("model", "llm").replace("item", "question_id").replace("score", "is_correct")
     check_long(read_scores(write(tmp_path / "a.csv", text)))
     text = LONG.replace("model", "who").replace("item,", "what,")
-    check_long(read_scores(write(tmp_path / "b.csv", text), columns={"model": "who", "item": "what"}))
+    check_long(read_scores(write(tmp_path / "b.csv", text), column={"model": "who", "item": "what"}))
     # The canonical name wins over an alias.
     with_both = LONG.replace("score\n", "score,accuracy,task\n", 1).replace("1\n", "1,x,y\n")
     with_both = "\n".join(line if line.count(",") == 5 else line + ",x,y" for line in with_both.splitlines())
@@ -189,7 +189,7 @@ def test_blocks(tmp_path, blocks, expected):
 
 
 def test_blocks_by_column_option(tmp_path):
-    assert read_scores(write(tmp_path / "a.csv", BLOCKS), columns={"block": "topic"}).blocks == ("t", "u", "u")
+    assert read_scores(write(tmp_path / "a.csv", BLOCKS), column={"block": "topic"}).blocks == ("t", "u", "u")
 
 
 def test_score_range_maps_the_ends_exactly(tmp_path):
@@ -230,7 +230,7 @@ def test_seeds_need_not_be_consecutive(tmp_path):
     text = "model,item,seed,score\n" + "".join(f"{m},q,{seed},1\n" for seed in (1234, 42) for m in "ab")
     assert read_scores(write(tmp_path / "a.csv", text)).replicates == ("42", "1234")
     text = text.replace("seed", "run")
-    assert read_scores(write(tmp_path / "b.csv", text.replace("run", "my_seed")), columns={"replicate": "my_seed"})
+    assert read_scores(write(tmp_path / "b.csv", text.replace("run", "my_seed")), column={"replicate": "my_seed"})
 
 
 def test_progress_names_the_file(tmp_path):

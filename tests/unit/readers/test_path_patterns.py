@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bbedge.readers import Choices
 from bbedge.readers.assemble.pairing import path_pattern
+from bbedge.readers.choices import name_in_path, replicates_are_seeds
+from bbedge.records.reading import Reading
 
 RUNS = (1, 2, 3)
 SHAPES = {
@@ -39,8 +40,12 @@ def test_the_shape_of_names_is_found(shape, choices):
 
 def assert_reads(found, paths, expected):
     """The choices as a user makes them."""
-    choices = Choices(model_from=found.model_from, replicate_from=found.replicate_from)
-    assert [(choices.in_path(path, "model"), choices.in_path(path, "replicate")) for path in paths] == expected
+    reading = Reading(model_from=found.model_from, replicate_from=found.replicate_from)
+    assert [names_in_path(reading, path) for path in paths] == expected
+
+
+def names_in_path(reading, path):
+    return name_in_path(reading, path, "model"), name_in_path(reading, path, "replicate")
 
 
 @pytest.mark.parametrize(
@@ -72,8 +77,8 @@ def test_models_that_files_name_leave_only_the_run_to_find(shape, label):
     if label is not None:
         assert found.replicate_from == label
     else:
-        choices = Choices(replicate_from=found.replicate_from)
-        assert [choices.in_path(path, "replicate") for path in paths] == [day for _, day in pairs]
+        reading = Reading(replicate_from=found.replicate_from)
+        assert [name_in_path(reading, path, "replicate") for path in paths] == [day for _, day in pairs]
 
 
 def test_many_models_are_not_listed():
@@ -99,8 +104,8 @@ def test_whatever_is_found_pairs_runs_of_all_models(names, shape, runs):
     paths = [shape.format(m=name, r=run) for name in names for run in range(runs)]
     found = path_pattern(paths)
     if found is not None:
-        choices = Choices(model_from=found.model_from, replicate_from=found.replicate_from)
-        pairs = {(choices.in_path(path, "model"), choices.in_path(path, "replicate")) for path in paths}
+        reading = Reading(model_from=found.model_from, replicate_from=found.replicate_from)
+        pairs = {names_in_path(reading, path) for path in paths}
         assert len(pairs) == len(paths) > len({label for _, label in pairs})
         assert all(
             re.compile(each[5:]) for each in (found.replicate_from, found.model_from) if each.startswith("path:")
@@ -120,4 +125,4 @@ def test_whatever_is_found_pairs_runs_of_all_models(names, shape, runs):
     ],
 )
 def test_seeds_are_labels_that_count_nothing(given, seeds):
-    assert Choices(replicate_from=given).replicates_are_seeds is seeds
+    assert replicates_are_seeds(Reading(replicate_from=given)) is seeds

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bbedge.errors import DataError
-from bbedge.readers import Choices, read_scores
+from bbedge.readers import read_scores
 
 pytestmark = pytest.mark.skipif(
     "BBEDGE_LOGS" not in os.environ, reason="set BBEDGE_LOGS to the folder of public logs to try them"
@@ -21,19 +21,19 @@ LOGS = Path(os.environ.get("BBEDGE_LOGS", "."))
     ("case", "choices", "shape", "mean"),
     [
         ("lme-040", {}, (1, 3, 152), 0.6820),
-        ("lme-filters", {"filters": ("strict-match",)}, (1, 1, 10), 0.1),
-        ("lme-filters", {"filters": ("flexible-extract",)}, (1, 1, 10), 0.8),
+        ("lme-filters", {"filter": ("strict-match",)}, (1, 1, 10), 0.1),
+        ("lme-filters", {"filter": ("flexible-extract",)}, (1, 1, 10), 0.8),
         ("insp-v1", {}, (1, 1, 1), 1.0),
-        ("helm-mmlu", {"metrics": ("exact_match",)}, (1, 1, 9), 0.1111),
-        ("helm-mmlu", {"metrics": ("exact_match",), "filters": ("valid",)}, (1, 1, 1), 0.0),
-        ("le-old-aime", {"metrics": ("extractive_match",)}, (5, 1, 30), 0.0),
+        ("helm-mmlu", {"metric": ("exact_match",)}, (1, 1, 9), 0.1111),
+        ("helm-mmlu", {"metric": ("exact_match",), "filter": ("valid",)}, (1, 1, 1), 0.0),
+        ("le-old-aime", {"metric": ("extractive_match",)}, (5, 1, 30), 0.0),
         ("pf-v2", {}, (1, 8, 2), 0.5),
         ("pf-voyage", {}, (1, 2, 39), 1.0),
         ("oe-2023", {}, (1, 1, 300), 0.56),
     ],
 )
 def test_a_log_is_read_with_the_numbers_that_it_states(case, choices, shape, mean):
-    scores = read_scores(LOGS / case, choices=Choices(**choices), least_models=1)
+    scores = read_scores(LOGS / case, **choices, least_models=1)
     assert scores.values.shape == shape
     assert scores.values.mean() == pytest.approx(mean, abs=5e-5)
     assert not any("states" in note.text for note in scores.notes)

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from bbedge.errors import DataError, DomainError, FormatError
-from bbedge.readers import Limits, read_scores
+from bbedge.readers import read_scores
+from bbedge.readers.limits import Limits, limited
 
 GOOD = "model,item,score\na,q1,1\na,q2,0\nb,q1,0\nb,q2,1\n"
 
@@ -39,7 +40,7 @@ def says(message, *parts):
 
 def test_missing_column(tmp_path):
     message = csv_refusal(tmp_path, "model,thing,score\na,q,1\n", error=FormatError)
-    says(message, "DIR/a.csv: no column for the item", "'model', 'thing', 'score'", "item_id", "columns={'item': NAME}")
+    says(message, "DIR/a.csv: no column for the item", "'model', 'thing', 'score'", "item_id", "column={'item': NAME}")
 
 
 def test_wrong_separator_is_recognised(tmp_path):
@@ -48,12 +49,12 @@ def test_wrong_separator_is_recognised(tmp_path):
 
 def test_two_aliases(tmp_path):
     message = csv_refusal(tmp_path, "model,task,prompt,score\na,q,p,1\n", error=FormatError)
-    says(message, "'task', 'prompt' could each be the item", "columns={'item': NAME}", "columns={'item': 'task'}")
+    says(message, "'task', 'prompt' could each be the item", "column={'item': NAME}", "column={'item': 'task'}")
 
 
 def test_chosen_column_that_does_not_exist(tmp_path):
-    message = csv_refusal(tmp_path, GOOD, columns={"item": "nope"})
-    says(message, "DIR/a.csv: no column 'nope' for the item", "'model', 'item', 'score'", "columns={'item': 'nope'}")
+    message = csv_refusal(tmp_path, GOOD, column={"item": "nope"})
+    says(message, "DIR/a.csv: no column 'nope' for the item", "'model', 'item', 'score'", "column={'item': 'nope'}")
 
 
 def test_block_column_that_does_not_exist(tmp_path):
@@ -74,16 +75,16 @@ def test_column_in_one_file_only(tmp_path):
     says(
         refusal(first, second, error=FormatError),
         f"{second}: no replicate column, but {first} has one",
-        "columns={'replicate': NAME}",
+        "column={'replicate': NAME}",
     )
 
 
 @pytest.mark.parametrize(
     ("options", "part"),
     [
-        ({"columns": {"itme": "x"}}, "no role 'itme'"),
-        ({"columns": {"item": "x", "model": "x"}}, "both item and model"),
-        ({"columns": {"block": "x"}, "blocks": "y"}, "not both"),
+        ({"column": {"itme": "x"}}, "column 'itme=x' is not ROLE=NAME with ROLE one of model, item"),
+        ({"column": {"item": "x", "model": "x"}}, "both item and model"),
+        ({"column": {"block": "x"}, "blocks": "y"}, "not both"),
         ({"score_range": (1, 0)}, "score range 1 to 0"),
         ({"score_range": (0, float("inf"))}, "finite"),
         ({"score_range": (float("nan"), 1)}, "finite"),
@@ -198,12 +199,13 @@ def test_broken_quotes(tmp_path, row):
 def test_quote_that_never_ends_in_a_large_file(tmp_path, monkeypatch):
     monkeypatch.setattr("bbedge.readers.opening.PIECE", 1000)
     text = GOOD + '"c,q1,1\n' + "c,q2,1\n" * 5000
-    message = csv_refusal(tmp_path, text, error=FormatError, limits=Limits(line_bytes=5000))
+    with limited(Limits(line_bytes=5000)):
+        message = csv_refusal(tmp_path, text, error=FormatError)
     says(
         message,
         "DIR/a.csv:6: from here on a quoted field does not end",
         "close the quote",
-        "limits=Limits.up_to(BYTES)",
+        "max_size=SIZE",
     )
 
 

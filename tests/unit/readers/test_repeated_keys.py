@@ -69,11 +69,11 @@ def test_other_spellings_of_odd_keys(tmp_path):
     lines = [json.dumps({"model": row["model"], "item": row["item"], "s/\u00e9": row["score"]}) for row in ROWS]
     columns = {"score": "s/\u00e9"}
     path.write_text("\n".join(lines) + "\n")
-    assert read_scores(path, columns=columns).values.shape == (1, 2, 1500)
+    assert read_scores(path, column=columns).values.shape == (1, 2, 1500)
     for other in ('"s\\/\\u00e9"', '"s/\u00e9"'):
         again = [*lines[:2000], f"{lines[2000][:-1]}, {other}: 1}}", *lines[2001:]]
         path.write_text("\n".join(again) + "\n", encoding="utf-8")
-        assert f"{path}:2001: key" in refusal(path, columns=columns)
+        assert f"{path}:2001: key" in refusal(path, column=columns)
 
 
 def test_lines_of_a_log(tmp_path):

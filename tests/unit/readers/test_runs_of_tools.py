@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from bbedge.errors import DataError, FormatError
-from bbedge.readers import Choices, read_scores
+from bbedge.readers import read_scores
 from bbedge.readers.tools import recognised
 from log_makers import LOGS
 from shape_makers import (
@@ -26,34 +26,34 @@ LATEST = sorted(DEEPEVAL.rglob("latest_test_run.json"))
 NAMES = ("aster/*=aster", "birch/*=birch")
 
 
-def read(*sources, metrics=(), names=(), **options):
-    choices = Choices(metrics=metrics, model_names=names)
-    return read_scores(*sources, least_models=1, choices=choices, **options)
+def read(*sources, metric=(), names=(), **options):
+    choices = {"metric": metric, "model_name": names}
+    return read_scores(*sources, least_models=1, **choices, **options)
 
 
 def test_deepeval_says_the_same_as_the_tool_itself():
-    scores = read(*LATEST, metrics=("Exact",), item_columns=["metadata.part"])
+    scores = read(*LATEST, metric=("Exact",), item_column=["metadata.part"])
     assert scores.models == ("aster", "birch")
     assert len(scores.items) == 6
     for path, model in zip(LATEST, scores.models, strict=True):
         stated = json.loads(path.read_text())["testRunData"]["metricsScores"][0]["scores"]
         assert scores.values[0, scores.models.index(model)].mean() == pytest.approx(sum(stated) / len(stated))
     assert sorted(scores.columns["metadata.part"]) == ["africa", "america", "america", "asia", "europe", "europe"]
-    assert len(set(read(*LATEST, metrics=("Exact",), blocks="metadata.part").blocks)) == 4
+    assert len(set(read(*LATEST, metric=("Exact",), blocks="metadata.part").blocks)) == 4
 
 
 def test_deepeval_a_metric_is_chosen_and_one_that_failed_has_no_score():
     with pytest.raises(FormatError, match="2 metrics, 'Exact', 'Short'"):
         read(*LATEST)
     with pytest.raises(DataError, match="1 of 12 cells"):
-        read(*LATEST, metrics=("Short",))
-    assert read(*LATEST, metrics=("Short",), incomplete="judge=worst-case").gaps is not None
+        read(*LATEST, metric=("Short",))
+    assert read(*LATEST, metric=("Short",), incomplete="judge=worst-case").gaps is not None
 
 
 def test_deepeval_both_files_of_one_run_are_one_run():
     with pytest.raises(DataError, match="the same run of 'aster' as in"):
-        read(DEEPEVAL / "aster", metrics=("Exact",))
-    assert read(*sorted(DEEPEVAL.rglob("test_run.json")), metrics=("Exact",)).models == ("aster", "birch")
+        read(DEEPEVAL / "aster", metric=("Exact",))
+    assert read(*sorted(DEEPEVAL.rglob("test_run.json")), metric=("Exact",)).models == ("aster", "birch")
 
 
 def test_deepeval_a_run_without_hyperparameters_asks_for_the_model(tmp_path):
@@ -97,7 +97,7 @@ def test_deepeval_the_direction_of_a_metric_follows_from_its_threshold(name, sco
         return
     with pytest.raises(FormatError, match=f"less is better for the metric '{name}'"):
         read(path)
-    mirrored = read_scores(path, least_models=1, choices=Choices(metric_ranges={name: (1.0, 0.0)}))
+    mirrored = read_scores(path, least_models=1, metric_range={name: (1.0, 0.0)})
     assert mirrored.values.tolist() == [[[pytest.approx(1.0 - score)]]]
 
 
@@ -132,10 +132,10 @@ def test_deepeval_a_question_that_comes_twice_is_refused(tmp_path):
 
 def test_mlflow_a_metric_is_chosen_and_models_are_named_by_their_paths():
     with pytest.raises(FormatError, match="does not name its model"):
-        read(MLFLOW, metrics=("match/v1/score",))
+        read(MLFLOW, metric=("match/v1/score",))
     with pytest.raises(FormatError, match="2 metrics, 'match/v1/score', 'judged/v1/score'"):
         read(MLFLOW, names=NAMES)
-    scores = read(MLFLOW, metrics=("match/v1/score",), names=NAMES, item_columns=["row.topic"])
+    scores = read(MLFLOW, metric=("match/v1/score",), names=NAMES, item_column=["row.topic"])
     assert scores.models == ("aster", "birch")
     assert scores.values[0].mean(axis=1).tolist() == pytest.approx([4 / 6, 3 / 6])
     assert sorted(scores.columns["row.topic"]) == ["north"] * 3 + ["south"] * 3
@@ -143,10 +143,10 @@ def test_mlflow_a_metric_is_chosen_and_models_are_named_by_their_paths():
 
 def test_mlflow_the_scale_is_declared_and_a_judge_that_failed_is_a_missing_score():
     with pytest.raises(DataError, match=r"sample 1: score 5\.0 is outside \[0, 1\]"):
-        read(MLFLOW, metrics=("judged/v1/score",), names=NAMES)
+        read(MLFLOW, metric=("judged/v1/score",), names=NAMES)
     with pytest.raises(DataError, match="1 of 12 cells"):
-        read(MLFLOW, metrics=("judged/v1/score",), names=NAMES, score_range=(1, 5))
-    options = {"metrics": ("judged/v1/score",), "names": NAMES, "score_range": (1, 5)}
+        read(MLFLOW, metric=("judged/v1/score",), names=NAMES, score_range=(1, 5))
+    options = {"metric": ("judged/v1/score",), "names": NAMES, "score_range": (1, 5)}
     assert read(MLFLOW, incomplete="judge=zero", **options).values.min() == 0.0
 
 
@@ -197,7 +197,7 @@ def test_openai_api_an_export_holds_several_runs(tmp_path):
     assert scores.replicates == ("1", "2")
     assert scores.runs == (("aster_1", "birch_1"), ("aster_2", "birch_2"))
     assert scores.values.mean(axis=2).tolist() == [[0.5, 0.5], [0.25, 0.25]]
-    passed = read(tmp_path / "items.jsonl", metrics=("String check.passed",))
+    passed = read(tmp_path / "items.jsonl", metric=("String check.passed",))
     assert (passed.values == scores.values).all()
 
 
@@ -223,7 +223,7 @@ def test_openai_api_graders_are_chosen_from(tmp_path):
     path = write_lines(tmp_path / "items.jsonl", [listed_item(n, results=results) for n in QUESTIONS])
     with pytest.raises(FormatError, match=r"4 metrics, 'a', 'b', 'a\.passed', 'b\.passed'"):
         read(path)
-    assert read(path, metrics=("b",)).values.min() == 1.0
+    assert read(path, metric=("b",)).values.min() == 1.0
 
 
 @pytest.mark.parametrize(
@@ -279,4 +279,4 @@ def test_the_logs_of_the_tools_can_lie_in_one_folder(tmp_path):
     shutil.copytree(MLFLOW, tmp_path / "mlflow")
     shutil.copytree(DEEPEVAL, tmp_path / "deepeval")
     with pytest.raises(FormatError, match="does not name its model"):
-        read(tmp_path, metrics=("match/v1/score", "Exact"))
+        read(tmp_path, metric=("match/v1/score", "Exact"))

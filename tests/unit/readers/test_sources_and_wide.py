@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from bbedge.errors import DataError, DomainError, FormatError
-from bbedge.readers import Choices, read_scores
+from bbedge.readers import read_scores
 from log_makers import inspect_log
 
 ITEMS = [f"q{n}" for n in range(1, 11)]
@@ -60,19 +60,19 @@ def test_few_columns_may_be_a_summary_and_must_be_asked_for(wide):
     summary = wide.select("model", "run", "q1", "q2")
     with pytest.raises(FormatError, match=r"no column for the item.*format='wide'"):
         read_scores(summary)
-    assert read_scores(summary, choices=Choices(format="wide")).items == ("q1", "q2")
+    assert read_scores(summary, format="wide").items == ("q1", "q2")
 
 
 def test_a_long_table_is_not_taken_for_a_wide_one(wide):
     table = long(wide).with_columns(*(pl.lit(0.5).alias(f"other{n}") for n in range(12)))
     assert read_scores(table).items == tuple(ITEMS)
     with pytest.raises(FormatError, match="a wide table has a column named model"):
-        read_scores(table, choices=Choices(format="wide"))
+        read_scores(table, format="wide")
 
 
 def test_a_wide_table_may_be_declared_long(wide):
     with pytest.raises(FormatError, match="no column for the item"):
-        read_scores(wide, choices=Choices(format="table"))
+        read_scores(wide, format="table")
 
 
 def test_cells_of_a_wide_table_are_named(wide, tmp_path):
@@ -134,7 +134,7 @@ def test_a_file_of_no_known_kind_is_refused_with_the_known_ones(tmp_path):
 def test_a_folder_can_be_read_as_one_kind(tmp_path):
     inspect_log(tmp_path / "one.eval")
     (tmp_path / "a.csv").write_text("model,item,score\na,q,1\nb,q,0\n")
-    assert read_scores(tmp_path, choices=Choices(format="table")).models == ("a", "b")
-    assert read_scores(tmp_path, choices=Choices(format="inspect"), least_models=1).models == ("m",)
-    with pytest.raises(DomainError, match="columns="):
-        read_scores(tmp_path, choices=Choices(format="inspect"), columns={"score": "x"})
+    assert read_scores(tmp_path, format="table").models == ("a", "b")
+    assert read_scores(tmp_path, format="inspect", least_models=1).models == ("m",)
+    with pytest.raises(DomainError, match="column="):
+        read_scores(tmp_path, format="inspect", column={"score": "x"})

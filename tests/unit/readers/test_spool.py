@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from bbedge.cli.app import make_app
+from bbedge.cli import make_app
 from bbedge.core.leaderboard import certify
 from bbedge.core.scores import Scores
 from bbedge.errors import DataError

@@ -9,13 +9,19 @@ import polars as pl
 import pytest
 
 from bbedge.errors import FormatError
-from bbedge.readers import Choices, LimitError, Limits, read_scores
+from bbedge.readers import LimitError, read_scores
 from bbedge.readers.convert import METADATA_KEY, convert
+from bbedge.readers.limits import Limits, limited
 from bbedge.readers.survey import survey
 from log_makers import LOGS
 
 GOOD = "model,item,score\na,q1,1\na,q2,0\nb,q1,0\nb,q2,1\n"
 FRAME = pl.read_csv(io.StringIO(GOOD), schema_overrides={"score": pl.Float64})
+
+
+def read_limited(limits, *sources, **options):
+    with limited(limits):
+        return read_scores(*sources, **options)
 
 
 def parquet():
@@ -55,7 +61,7 @@ def test_a_table_of_any_kind(piped, kind, given):
 
 def test_a_wide_table(piped):
     piped(b"model,q1,q2\na,1,0\nb,0,1\n")
-    assert read_scores("-", choices=Choices(format="wide")).items == ("q1", "q2")
+    assert read_scores("-", format="wide").items == ("q1", "q2")
 
 
 def test_it_joins_other_files(piped, tmp_path):
@@ -68,7 +74,7 @@ def test_messages_name_it(piped):
     for kind in ("csv", "jsonl", "parquet"):
         piped(TABLES[kind])
         with pytest.raises(FormatError, match=r"^standard input: no column 'x'"):
-            read_scores("-", columns={"item": "x"})
+            read_scores("-", column={"item": "x"})
     piped(GOOD.replace("b,q1,0", "b,q1,7").encode())
     with pytest.raises(FormatError.__base__, match=r"^standard input:4: score 7"):
         read_scores("-")
@@ -89,7 +95,7 @@ def test_what_is_no_table_is_refused(piped):
             read_scores("-")
     piped(GOOD.encode())
     with pytest.raises(FormatError, match="takes a table"):
-        read_scores("-", choices=Choices(format="lm-eval"))
+        read_scores("-", format="lm-eval")
 
 
 def test_it_is_bounded(piped):
@@ -108,10 +114,8 @@ def test_it_is_bounded(piped):
     stream = io.BufferedReader(Endless(), buffer_size=1 << 20)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stdin", io.TextIOWrapper(stream))
-        with pytest.raises(
-            LimitError, match=r"standard input: more than 4 MiB; write it to a file, .*limits=Limits.up_to"
-        ):
-            read_scores("-", limits=Limits(piped_bytes=4 << 20))
+        with pytest.raises(LimitError, match=r"standard input: more than 4 MiB; write it to a file, .*max_size=SIZE"):
+            read_limited(Limits(piped_bytes=4 << 20), "-")
 
 
 def test_a_closed_input(monkeypatch):

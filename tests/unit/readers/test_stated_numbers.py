@@ -5,14 +5,14 @@ import json
 import pytest
 
 from bbedge.errors import DataError
-from bbedge.readers import Choices, read_scores
+from bbedge.readers import read_scores
 from bbedge.readers.logs.stated import tolerance
 from log_makers import LOGS, inspect_log, inspect_sample, lm_eval_row, lm_eval_run
 from older_logs import first_lm_eval, first_openai_evals, first_promptfoo, helm_run, old_lighteval
 
 
 def read(*sources, incomplete="refuse", **choices):
-    return read_scores(*sources, least_models=1, choices=Choices(**choices), incomplete=incomplete)
+    return read_scores(*sources, least_models=1, **choices, incomplete=incomplete)
 
 
 def refusal(*sources, **choices):
@@ -50,9 +50,9 @@ def test_lm_eval_a_file_of_samples_that_was_cut_is_refused(tmp_path):
 def test_lm_eval_the_count_holds_for_every_filter(tmp_path):
     rows = [lm_eval_row(n, filter=chosen) for chosen in ("strict", "loose") for n in range(4)]
     lm_eval_stating(tmp_path, rows=rows)
-    assert read(tmp_path, filters=("strict",)).values.shape == (1, 1, 4)
+    assert read(tmp_path, filter=("strict",)).values.shape == (1, 1, 4)
     lm_eval_stating(tmp_path, rows=rows[:-1])
-    assert "3 samples under the filter 'loose', but" in refusal(tmp_path, filters=("strict",))
+    assert "3 samples under the filter 'loose', but" in refusal(tmp_path, filter=("strict",))
 
 
 def test_lm_eval_a_mean_that_differs_is_noted_with_both_numbers(tmp_path):
@@ -116,28 +116,28 @@ def test_helm(tmp_path):
 
 def test_lighteval(tmp_path):
     path = old_lighteval(tmp_path)
-    assert stated(read(tmp_path, metrics=("extractive_match",))) == []
+    assert stated(read(tmp_path, metric=("extractive_match",))) == []
     results = next(tmp_path.rglob("results_*.json"))
     document = json.loads(results.read_text())
     document["results"]["lighteval|quiz|0"]["extractive_match"] = 0.9
     results.write_text(json.dumps(document))
-    (note,) = stated(read(tmp_path, metrics=("extractive_match",)))
+    (note,) = stated(read(tmp_path, metric=("extractive_match",)))
     assert (
         f"{path.name}: the mean of 'extractive_match' over its 2 scores is 0.5, but {results.name} states 0.9"
         in note.text
     )
-    assert stated(read(tmp_path, metrics=("pass@1:4_samples",))) == []
+    assert stated(read(tmp_path, metric=("pass@1:4_samples",))) == []
     document["config_tasks"]["lighteval|quiz"]["effective_num_docs"] = 30
     results.write_text(json.dumps(document))
-    assert f"{path}: 2 samples, but {results} states 30" in refusal(tmp_path, metrics=("extractive_match",))
+    assert f"{path}: 2 samples, but {results} states 30" in refusal(tmp_path, metric=("extractive_match",))
 
 
 def test_promptfoo(tmp_path):
     rows = [("a", "x", {"v": n}, n) for n in (0, 1)]
     path = tmp_path / "out.json"
-    assert stated(read(first_promptfoo(path, rows=rows), metrics=("success",))) == []
+    assert stated(read(first_promptfoo(path, rows=rows), metric=("success",))) == []
     first_promptfoo(path, rows=rows, stats={"successes": 2, "failures": 0})
-    (note,) = stated(read(path, metrics=("success",)))
+    (note,) = stated(read(path, metric=("success",)))
     assert "the mean of 'success' over its 2 scores is 0.5, but it states 1" in note.text
     first_promptfoo(path, rows=rows, stats={"successes": 2, "failures": 3, "errors": 1})
     assert "out.json: 2 samples, but itself states 6" in refusal(path)
@@ -156,12 +156,12 @@ def test_openai_evals(tmp_path):
     [
         ("inspect/epochs", {}),
         ("inspect/json", {}),
-        ("inspect/two_scorers", {"metrics": ("graded.short",)}),
-        ("lm_eval/run1", {"metrics": ("exact_match", "acc"), "filters": ("strict", "none")}),
-        ("helm", {"metrics": ("exact_match",)}),
+        ("inspect/two_scorers", {"metric": ("graded.short",)}),
+        ("lm_eval/run1", {"metric": ("exact_match", "acc"), "filter": ("strict", "none")}),
+        ("helm", {"metric": ("exact_match",)}),
         ("lighteval", {}),
         ("promptfoo/json", {}),
-        ("promptfoo/json", {"metrics": ("success",)}),
+        ("promptfoo/json", {"metric": ("success",)}),
         ("openai_evals", {}),
     ],
 )

@@ -3,7 +3,7 @@
 import pytest
 
 from bbedge.errors import DataError, FormatError
-from bbedge.readers import Choices, read_scores
+from bbedge.readers import read_scores
 from bbedge.readers.tools import recognised
 from shape_makers import MODELS, QUESTIONS, SHAPES, instance, swe_bench_system, write_document
 
@@ -18,7 +18,7 @@ def ids(*numbers):
 
 def test_predictions_beside_the_list_say_what_was_attempted(tmp_path):
     SHAPES["swe-bench"].files(tmp_path)
-    scores = read(tmp_path, item_columns=["instance.repository"])
+    scores = read(tmp_path, item_column=["instance.repository"])
     assert scores.models == tuple(f"2026_{model}" for model in MODELS)
     assert scores.items == tuple(sorted(instance(n) for n in QUESTIONS))
     assert scores.values[0].mean(axis=1).tolist() == [0.75, 0.5]
@@ -119,10 +119,10 @@ def test_a_report_of_the_harness(tmp_path):
     path = write_document(tmp_path / "m.run.json", report())
     with pytest.raises(FormatError, match="does not name its model"):
         read(path)
-    named = Choices(model_names=("m",))
+    named = {"model_name": ("m",)}
     with pytest.raises(DataError, match="2 of 4 cells"):
-        read(path, choices=named)
-    scores = read(path, choices=named, incomplete="unknown=zero")
+        read(path, **named)
+    scores = read(path, **named, incomplete="unknown=zero")
     assert scores.items == tuple(sorted(ids(1, 2, 3, 4)))
     assert scores.values[0, 0].tolist() == [1.0, 0.0, 0.0, 0.0]
 
@@ -130,7 +130,7 @@ def test_a_report_of_the_harness(tmp_path):
 def test_an_instance_without_an_outcome_in_a_report_is_missing(tmp_path):
     path = write_document(tmp_path / "m.json", report(submitted_ids=ids(1, 2, 3, 4, 5)))
     with pytest.raises(DataError, match="3 of 5 cells"):
-        read(path, choices=Choices(model_names=("m",)))
+        read(path, model_name=("m",))
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_an_instance_without_an_outcome_in_a_report_is_missing(tmp_path):
 def test_lists_that_contradict_each_other_are_refused(lists, said, tmp_path):
     path = write_document(tmp_path / "m.json", report(**lists))
     with pytest.raises(FormatError, match=said) as caught:
-        read(path, choices=Choices(model_names=("m",)))
+        read(path, model_name=("m",))
     assert "m.json" in str(caught.value)
 
 
@@ -159,7 +159,7 @@ def test_folders_where_the_program_was_started_say_nothing(tmp_path, monkeypatch
     lists = {"resolved_ids": ids(1), "completed_ids": ids(1), "submitted_ids": ids(1, 2), "unresolved_ids": None}
     path = write_document(tmp_path / "m.json", report(**lists))
     with pytest.raises(FormatError, match="not all that were attempted"):
-        read(path, choices=Choices(model_names=("m",), format="swe-bench"))
+        read(path, model_name=("m",), format="swe-bench")
 
 
 def test_an_instance_that_was_resolved_without_a_prediction_is_refused(tmp_path):

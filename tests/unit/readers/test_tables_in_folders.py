@@ -5,9 +5,9 @@ import json
 import polars as pl
 import pytest
 
-from bbedge.errors import DataError, DomainError, FormatError
-from bbedge.readers import Choices, read_scores
-from bbedge.readers.choices import Choice, OpenChoiceError
+from bbedge.errors import Argument, DataError, DomainError, FormatError
+from bbedge.readers import read_scores
+from bbedge.readers.choices import OpenChoiceError
 from log_makers import inspect_log
 
 ROWS = [("q1", 1), ("q2", 0), ("q3", 1)]
@@ -19,9 +19,9 @@ def table(path, model, *, header="model,item,score", rows=ROWS):
     return path
 
 
-def refusal(*sources, error=FormatError, columns=None, **choices):
+def refusal(*sources, error=FormatError, column=(), **choices):
     with pytest.raises(error) as caught:
-        read_scores(*sources, columns=columns, choices=Choices(**choices))
+        read_scores(*sources, column=column, **choices)
     return str(caught.value)
 
 
@@ -29,7 +29,7 @@ def refusal(*sources, error=FormatError, columns=None, **choices):
 def test_columns_that_were_named_count_while_a_folder_is_searched(tmp_path, where):
     for model in "abc":
         table(tmp_path / f"{model}.csv", model, header="model,item,strict")
-    scores = read_scores(tmp_path / where, columns={"score": "strict"})
+    scores = read_scores(tmp_path / where, column={"score": "strict"})
     assert scores.models == ("a", "b", "c")
     assert not scores.notes
 
@@ -81,13 +81,13 @@ def test_files_are_left_out_on_purpose(tmp_path):
     table(tmp_path / "old" / "deep" / "b.csv", "b")
     table(tmp_path / "broken.csv", "c", header="model,item,strict")
     for patterns in (("old", "broken.csv"), ("old/*", "*/broken*")):
-        scores = read_scores(tmp_path, choices=Choices(skip=patterns))
+        scores = read_scores(tmp_path, skip=patterns)
         assert scores.models == ("a", "b")
         old, broken = scores.notes if len(scores.notes[0].subject) > 1 else scores.notes[::-1]
         assert (old.kind, old.subject) == ("files", ("a.csv", "b.csv"))
         assert old.text.startswith(f"Left out on purpose, by the pattern '{patterns[0]}': 2 files,")
         assert broken.subject == ("broken.csv",)
-    assert "skip=('nothing',)): no file fits the pattern" in refusal(tmp_path, error=DomainError, skip=("nothing",))
+    assert "skip=('nothing',): no file fits the pattern" in refusal(tmp_path, error=DomainError, skip=("nothing",))
     assert "no file is left" in refusal(tmp_path, skip=("*",))
 
 
@@ -95,7 +95,7 @@ def test_logs_are_left_out_on_purpose(tmp_path):
     inspect_log(tmp_path / "one.eval", model="m1")
     inspect_log(tmp_path / "two.eval", model="m2")
     (tmp_path / "three.eval").write_text("PK")
-    scores = read_scores(tmp_path, choices=Choices(skip=("three.eval",)))
+    scores = read_scores(tmp_path, skip=("three.eval",))
     assert scores.models == ("m1", "m2")
 
 
@@ -104,7 +104,7 @@ def test_the_list_of_items_may_lie_in_the_folder(tmp_path):
     table(tmp_path / "b.csv", "b")
     (tmp_path / "items.csv").write_text("item,weight\nq1,1\nq2,2\nq3,1\n")
     assert f"{tmp_path}/items.csv: no column for the model" in refusal(tmp_path)
-    scores = read_scores(tmp_path, items=tmp_path / "items.csv", item_columns=["weight"])
+    scores = read_scores(tmp_path, items=tmp_path / "items.csv", item_column=["weight"])
     assert scores.columns["weight"] == ("1", "2", "1")
 
 
@@ -123,11 +123,11 @@ def test_one_file_per_model(tmp_path):
         path.write_text("item,score\n" + rows)
     with pytest.raises(OpenChoiceError, match=r"no column for the model.*model_from='file'") as caught:
         read_scores(tmp_path)
-    assert caught.value.proposal == (Choice("model_from", "file"),)
+    assert caught.value.proposal == (Argument("model_from", "file"),)
     for where in ("file", "folder", r"path:runs/([^/]+)/"):
-        assert read_scores(tmp_path, choices=Choices(model_from=where)).models == ("gpt-4.1", "llama")
-    assert "nothing there for choices=Choices(model_from='path:(x)')" in refusal(tmp_path, model_from="path:(x)")
-    message = refusal(tmp_path, error=DomainError, columns={"model": "item"}, model_from="file")
+        assert read_scores(tmp_path, model_from=where).models == ("gpt-4.1", "llama")
+    assert "nothing there for model_from='path:(x)'" in refusal(tmp_path, model_from="path:(x)")
+    message = refusal(tmp_path, error=DomainError, column={"model": "item"}, model_from="file")
     assert "both say where the model is" in message
     named = [table(tmp_path / f"{model}.csv", model) for model in "ab"]
     assert "model_from is for logs" in refusal(*named, error=DomainError, model_from="task_args.prompt")
@@ -139,12 +139,10 @@ def test_one_file_per_run(tmp_path):
         path.write_text(
             "model,item,score\n" + "".join(f"{m},{q},{(run + n) % 2}\n" for m in "ab" for n, q in enumerate("xyz"))
         )
-    with pytest.raises(
-        OpenChoiceError, match=r"a second score for.*pass .*replicate_from='file'\) if every file"
-    ) as it:
+    with pytest.raises(OpenChoiceError, match=r"a second score for.*pass .*replicate_from='file' if every file") as it:
         read_scores(tmp_path)
-    assert it.value.proposal == (Choice("replicate_from", "file"),)
-    scores = read_scores(tmp_path, choices=Choices(replicate_from="file"))
+    assert it.value.proposal == (Argument("replicate_from", "file"),)
+    scores = read_scores(tmp_path, replicate_from="file")
     assert scores.replicates == ("run1.csv", "run2.csv", "run10.csv")
     # Numbers count the runs, wherever they come from.
     assert "the replicates run from 1 to 10 but" in refusal(
@@ -156,7 +154,7 @@ def test_one_wide_table_per_run(tmp_path):
     for run in (1, 2):
         items = {f"q{n}": [n % 2, (n + run) % 2] for n in range(10)}
         pl.DataFrame({"model": ["a", "b"], **items}).write_csv(tmp_path / f"run{run}.csv")
-    assert read_scores(tmp_path, choices=Choices(replicate_from="file")).values.shape == (2, 2, 10)
+    assert read_scores(tmp_path, replicate_from="file").values.shape == (2, 2, 10)
 
 
 def test_some_files_with_a_replicate_and_some_without_get_one_message(tmp_path):
@@ -176,4 +174,4 @@ def test_a_file_that_repeats_others_is_proposed_to_be_left_out(tmp_path):
     with pytest.raises(OpenChoiceError, match="leave the file that repeats the other out") as caught:
         read_scores(tmp_path)
     (skip,) = caught.value.proposal
-    assert read_scores(tmp_path, choices=Choices(skip=skip.value)).models == ("a", "b")
+    assert read_scores(tmp_path, skip=skip.value).models == ("a", "b")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bbedge.errors import BbedgeError, DataError, FormatError
-from bbedge.readers import Choices, read_scores
+from bbedge.readers import read_scores
 from bbedge.readers.survey import survey
 from log_makers import inspect_log, inspect_sample
 
@@ -57,8 +57,8 @@ def promptfoo_rows(path, **unlike):
     ],
 )
 def test_inspect(tmp_path, metric, most, expected):
-    choices = Choices(metrics=(metric,), metric_ranges={metric: (most, 0.0)})
-    scores = read_scores(inspect_logs(tmp_path), choices=choices)
+    choices = {"metric": (metric,), "metric_range": {metric: (most, 0.0)}}
+    scores = read_scores(inspect_logs(tmp_path), **choices)
     np.testing.assert_allclose(scores.values[0], expected)
 
 
@@ -72,16 +72,16 @@ def test_inspect(tmp_path, metric, most, expected):
 )
 def test_promptfoo(tmp_path, metric, most, expected):
     path = promptfoo_rows(tmp_path / "out.jsonl")
-    choices = Choices(metrics=(metric,), metric_ranges={metric: (most, 0.0)})
-    scores = read_scores(path, choices=choices)
+    choices = {"metric": (metric,), "metric_range": {metric: (most, 0.0)}}
+    scores = read_scores(path, **choices)
     assert {round(float(value), 9) for value in scores.values.ravel()} == expected
 
 
 def test_they_are_never_among_the_metrics_unless_named(tmp_path):
     logs = inspect_logs(tmp_path)
     np.testing.assert_array_equal(read_scores(logs).values, 1.0)
-    assert set(read_scores(logs, item_columns=["metric"]).columns["metric"]) == {"match"}
-    every = read_scores(logs, item_columns=["metric"], choices=Choices(metrics=("match",), metric_ranges=RANGES))
+    assert set(read_scores(logs, item_column=["metric"]).columns["metric"]) == {"match"}
+    every = read_scores(logs, item_column=["metric"], metric=("match",), metric_range=RANGES)
     assert set(every.columns["metric"]) == {"match", "tokens"}
     assert "tokens" not in str(survey([str(logs)]))
 
@@ -90,20 +90,20 @@ def test_a_scale_on_which_more_is_better_or_none_is_refused(tmp_path):
     logs = inspect_logs(tmp_path)
     for ranges in ({}, {"tokens": (0.0, 1000.0)}):
         with pytest.raises(FormatError, match="less is better"):
-            read_scores(logs, choices=Choices(metrics=("tokens",), metric_ranges=ranges))
+            read_scores(logs, metric=("tokens",), metric_range=ranges)
     with pytest.raises(DataError, match="outside the range"):
-        read_scores(logs, choices=Choices(metrics=("tokens",), metric_ranges={"tokens": (300.0, 0.0)}))
+        read_scores(logs, metric=("tokens",), metric_range={"tokens": (300.0, 0.0)})
 
 
 @pytest.mark.parametrize("used", [{}, {"m/x": {"total_tokens": 0}}, {"m/x": {"total_tokens": 5}, "m/y": {}}])
 def test_what_a_log_does_not_say_is_missing_and_not_zero(tmp_path, used):
     logs = inspect_logs(tmp_path, unlike={"model_usage": used})
     with pytest.raises(BbedgeError):
-        read_scores(logs, choices=Choices(metrics=("tokens",), metric_ranges=RANGES))
-    choices = Choices(metrics=("match",), metric_ranges=RANGES)
+        read_scores(logs, metric=("tokens",), metric_range=RANGES)
+    choices = {"metric": ("match",), "metric_range": RANGES}
     with pytest.raises(BbedgeError, match="tokens"):
-        read_scores(logs, item_columns=["metric"], choices=choices)
-    scores = read_scores(logs, item_columns=["metric"], choices=choices, incomplete="worst-case")
+        read_scores(logs, item_column=["metric"], **choices)
+    scores = read_scores(logs, item_column=["metric"], **choices, incomplete="worst-case")
     assert np.isnan(scores.values).sum() == 1
 
 
@@ -111,7 +111,7 @@ def test_what_a_log_does_not_say_is_missing_and_not_zero(tmp_path, used):
 def test_answers_of_a_cache_and_costs_of_zero_are_not_known(tmp_path, unlike):
     path = promptfoo_rows(tmp_path / "out.jsonl", **unlike)
     with pytest.raises(BbedgeError):
-        read_scores(path, choices=Choices(metrics=("cost",), metric_ranges={"cost": (1.0, 0.0)}))
+        read_scores(path, metric=("cost",), metric_range={"cost": (1.0, 0.0)})
 
 
 def test_a_metric_of_the_log_comes_before_what_an_answer_took(tmp_path):
@@ -120,4 +120,4 @@ def test_a_metric_of_the_log_comes_before_what_an_answer_took(tmp_path):
             "scores": {"tokens": {"value": 0.25}}
         }
         inspect_log(tmp_path / f"{model}.eval", model=model, samples=[sample])
-    np.testing.assert_array_equal(read_scores(tmp_path, choices=Choices(metrics=("tokens",))).values, 0.25)
+    np.testing.assert_array_equal(read_scores(tmp_path, metric=("tokens",)).values, 0.25)

@@ -14,7 +14,6 @@ import bbedge
 from bbedge import verify_certificate
 from bbedge.certificate.provenance import digest
 from bbedge.errors import FormatError
-from bbedge.readers import Choices
 from bbedge.verify import read_certificate
 
 AUDITED = "Audited by the Institute."
@@ -115,12 +114,12 @@ def test_a_long_note_takes_no_longer_than_it_is_long(scores, content):
 
 def test_notes_are_the_same_wherever_the_files_lie(tmp_path):
     rows = {"item": ["q1", "q2", "q3"], "a": [1, 1, 0], "b": [0, 0, 0]}
-    choices = Choices(format="wide", drop_columns=("b",))
+    choices = {"format": "wide", "drop_column": ("b",)}
     pl.DataFrame(rows | {"c": [0, 1, 0]}).write_csv(tmp_path / "wide.csv")
-    scores = bbedge.read_scores(tmp_path / "wide.csv", choices=choices, provenance=True)
+    scores = bbedge.read_scores(tmp_path / "wide.csv", **choices, provenance=True)
     here = json.loads(bbedge.certify(scores).to_json())
     (note,) = here["notes"]
     assert (note["subject"], note["text"]) == (["wide.csv"], "Dropped from wide.csv on purpose: column 'b'.")
     (tmp_path / "some").mkdir()
     there = (tmp_path / "wide.csv").rename(tmp_path / "some" / "wide.csv")
-    assert verify_certificate(here, bbedge.read_scores(there, choices=choices, provenance=True)).verified
+    assert verify_certificate(here, bbedge.read_scores(there, **choices, provenance=True)).verified

@@ -49,7 +49,7 @@ from bbedge.evaluate.engines.process import redact_files
 from bbedge.evaluate.failures import Problem
 from bbedge.evaluate.servers import variables
 from bbedge.evaluate.specification import EvaluationSpec
-from bbedge.readers import Choices, read_scores
+from bbedge.readers import read_scores
 from bbedge.records.journal import Done, Failed, Usage
 from bbedge.records.study import LmEvalBenchmark, StudyModel
 from bbedge.text import quoted, shown, shown_path
@@ -291,13 +291,11 @@ class LmEvalEngine:
             score_range=self._study.design.score_range,
             least_models=1,
             incomplete=self._study.file.gaps,
-            choices=Choices(
-                format="lm-eval",
-                model_names=("model",),
-                metrics=(self._settings.metric,) if self._settings.metric else (),
-                filters=(self._settings.filter,) if self._settings.filter else (),
-            ),
-            item_columns=self._study.design.columns,
+            format="lm-eval",
+            model_name="model",
+            metric=self._settings.metric or (),
+            filter=self._settings.filter or (),
+            item_column=self._study.design.columns,
         )
         if len(read.replicates) != 1:
             raise EvaluationError(f"{shown_path(out)} has {len(read.replicates)} runs; a call is for one")

@@ -12,7 +12,7 @@ from bbedge.errors import Argument, Part
 from bbedge.readers.assemble.coding import Coder, RowChunk
 from bbedge.readers.assemble.grid import Grid, grouped
 from bbedge.readers.assemble.pairing import model_of_files, path_pattern
-from bbedge.readers.choices import Choice, OpenChoiceError
+from bbedge.readers.choices import OpenChoiceError
 from bbedge.readers.tables import Table
 from bbedge.readers.tables.columns import ROLES, Role
 from bbedge.readers.tables.shaped import ShapedTable
@@ -101,11 +101,11 @@ def _remedy(
     replicate, joined = {"replicate": column}, {"item": f"{item}+{column}"}
     is_run = any(word in column.casefold() for word in _RUNS)
     return (
-        (Argument("columns", replicate if is_run else joined),),
+        (Argument("column", replicate if is_run else joined),),
         f"{said}these rows differ in column {listed(apart)}: pass ",
-        Argument("columns", {role: shown(name) for role, name in replicate.items()}),
+        Argument("column", {role: shown(name) for role, name in replicate.items()}),
         " if it counts repeated runs, or ",
-        Argument("columns", {role: shown(name) for role, name in joined.items()}),
+        Argument("column", {role: shown(name) for role, name in joined.items()}),
         " if it is a part of the item; otherwise remove one of them",
     )
 
@@ -117,10 +117,10 @@ def _of_files(
     skip, runs = _repeating(coder, grid), _run_of_file(coder, [table.path for table in tables])
     proposal: tuple[Argument, ...] = (runs,) if runs is not None and "replicate" not in coder.vocabularies else ()
     if skip is not None:
-        proposal = (Choice("skip", (skip.path,)),)
+        proposal = (Argument("skip", (skip.path,)),)
     leave_out = (
         "leave the file that repeats the other out with ",
-        Choice("skip", (shown_path((skip or tables[1]).path),)),
+        Argument("skip", (shown_path((skip or tables[1]).path),)),
     )
     if runs is None:
         return (
@@ -146,9 +146,9 @@ def _run_of_file(coder: Coder, paths: Sequence[str]) -> Argument | None:
     by = "file" if len({PurePath(path).name for path in paths}) > 1 else "folder"
     models = model_of_files(coder)
     if models is None or len(set(models.values())) == 1:
-        return Choice("replicate_from", by)
+        return Argument("replicate_from", by)
     pattern = path_pattern(list(models), list(models.values()))
-    return None if pattern is None else Choice("replicate_from", pattern.replicate_from)
+    return None if pattern is None else Argument("replicate_from", pattern.replicate_from)
 
 
 def _repeating(coder: Coder, grid: Grid) -> Table | None:

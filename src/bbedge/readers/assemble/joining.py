@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bbedge.errors import DomainError, FormatError
+from bbedge.errors import Argument, DomainError, FormatError
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.assemble.grid import grouped, ordered_replicates
 from bbedge.readers.assemble.pairing import path_notes, with_runs
@@ -18,9 +18,10 @@ from bbedge.readers.assemble.shaping import (
     check_alike,
     check_headline,
     check_one_metric,
+    describe,
     wide_notes,
 )
-from bbedge.readers.choices import Choice, Choices
+from bbedge.readers.choices import name_origin, replicates_are_seeds
 from bbedge.readers.logs.naming import check_same_questions, merge_models, merged_notes, refuse_shared_names
 from bbedge.readers.logs.runs import RunBook, Watch, check_caches, check_copies, run_notes
 from bbedge.readers.logs.table import LogTable
@@ -31,6 +32,7 @@ from bbedge.readers.tables.frames import Frame
 from bbedge.readers.tables.roles import METRIC, ORIGINAL, ColumnError, chosen_columns
 from bbedge.readers.tables.shaped import ShapedTable
 from bbedge.records.notes import Note
+from bbedge.records.reading import UNIT, Reading
 from bbedge.text import quoted, shown_path
 
 if TYPE_CHECKING:
@@ -69,22 +71,20 @@ class CodedRows:
 
 def join_rows(
     given: Sequence[str | os.PathLike[str] | DataFrameLike],
+    reading: Reading,
     *,
-    blocks: str | None,
-    score_range: tuple[float, float] | None,
-    columns: Mapping[str, str] | None,
-    choices: Choices,
-    described: Described | None = None,
+    mapped: bool = True,
     progress: Callable[[str], None] | None = None,
 ) -> CodedRows:
-    """Read everything. Without a score range, scores are neither checked against one nor mapped."""
-    chosen = chosen_columns(columns, blocks)
-    book, watch, wanted = RunBook(), Watch(), described or Described()
-    scales = _scales(choices, wanted, score_range)
-    shaping = Shaping(chosen=chosen, choices=choices, blocks=blocks, described=wanted, scales=scales)
+    """Read everything. Scores that are not ``mapped`` to [0, 1] are not checked against the score range either."""
+    book, watch, wanted = RunBook(), Watch(), describe(reading)
+    scales = _scales(reading, wanted) if mapped else None
+    if not mapped and reading.metric_range:
+        raise DomainError(Argument("metric_range"), " has no effect here: scores are kept as they are; leave it out")
+    shaping = Shaping(chosen=chosen_columns(reading), reading=reading, described=wanted, scales=scales)
     paths = [os.fspath(each) for each in given if isinstance(each, str | os.PathLike)]
-    sources = find_sources(paths, choices, chosen, apart=wanted.path)
-    tables = _opened(given, sources, shaping, score_range, book, watch)
+    sources = find_sources(paths, reading)
+    tables = _opened(given, sources, shaping, book, watch)
     logs = [table for table in tables if isinstance(table, LogTable)]
     shaping.check(tables, logs)
     if not any(isinstance(table, LogTable) or table.by_metric for table in tables):
@@ -99,7 +99,8 @@ def join_rows(
         check_alike(tables, roles, role)
 
     # The scales of metrics map the scores before they are coded.
-    coder = Coder(score_range=score_range if scales is None else (0.0, 1.0))
+    score_range = reading.score_range if mapped else None
+    coder = Coder(score_range=score_range if scales is None else UNIT)
     report = progress or (lambda _: None)
     for table, its_roles in zip(tables, roles, strict=True):
         report(f"reading {table.name}")
@@ -108,17 +109,17 @@ def join_rows(
             if count - reported >= _ROWS_PER_PROGRESS:
                 report(f"reading {table.name}: {count:,} rows")
                 reported = count
-    merged = merge_models(coder, choices)
+    merged = merge_models(coder, reading)
     book.rename(merged)
     check_copies(book)
-    refuse_shared_names(book, choices)
+    refuse_shared_names(book, reading)
     if watch.changed:
-        origin = choices.origin("model")
+        origin = name_origin(reading, "model")
         reworded = origin is not None and origin.kind == "field"
         check_same_questions((each for log in logs for each in log.asked()), watch.changed, reworded=reworded)
     if scales is not None:
         scales.check_used()
-    check_headline(coder, choices.metrics)
+    check_headline(coder, reading.metric)
     check_one_metric(coder)
     if logs:
         # Codes stand for the replicates of logs until all runs are known.
@@ -127,7 +128,7 @@ def join_rows(
         coder.rename("replicate", lambda table: numbered if isinstance(table, LogTable) else before)
     replicates, are_seeds = ["1"], False
     if "replicate" in coder.vocabularies:
-        are_seeds = choices.replicates_are_seeds or (
+        are_seeds = replicates_are_seeds(reading) or (
             not logs and all(is_seed(its_roles["replicate"]) for its_roles in roles)
         )
         names = ", ".join(table.name for table in tables)
@@ -138,13 +139,13 @@ def join_rows(
         # Runs of logs that were merely counted are not the replicates of these numbers anywhere else.
         numbered="replicate" in coder.vocabularies
         and not are_seeds
-        and (len(logs) < len(tables) or choices.replicate_from is not None),
+        and (len(logs) < len(tables) or reading.replicate_from is not None),
         are_seeds=are_seeds,
         blocked="block" in coder.vocabularies,
         notes=(
             *_log_notes(logs, book, watch, replicates),
             *(scales.notes() if scales is not None else ()),
-            *wide_notes(tables, choices),
+            *wide_notes(tables, reading),
             *merged_notes(merged),
             *(path_notes(coder) if len(replicates) == 1 else ()),
             *sources.notes(),
@@ -157,12 +158,10 @@ def join_rows(
     )
 
 
-def _scales(choices: Choices, described: Described, score_range: tuple[float, float] | None) -> MetricScales | None:
-    """The scales of metrics, where they may have several; None also where scores are kept as they are."""
-    if score_range is None and choices.metric_ranges:
-        raise DomainError(Choice("metric_ranges"), " has no effect here: scores are kept as they are; leave it out")
-    if score_range is not None and (METRIC in described.names or choices.metric_ranges):
-        return MetricScales(ranges=choices.metric_ranges, usual=score_range)
+def _scales(reading: Reading, described: Described) -> MetricScales | None:
+    """The scales of metrics, where they may have several."""
+    if METRIC in described.names or reading.metric_range:
+        return MetricScales(ranges=reading.metric_ranges, usual=reading.score_range)
     return None
 
 
@@ -170,7 +169,6 @@ def _opened(
     given: Sequence[str | os.PathLike[str] | DataFrameLike],
     sources: Sources,
     shaping: Shaping,
-    score_range: tuple[float, float] | None,
     book: RunBook,
     watch: Watch,
 ) -> list[LogTable | ShapedTable]:
@@ -183,9 +181,7 @@ def _opened(
         else LogTable(
             source.path,
             source.reader,
-            choices=shaping.choices,
-            blocks=shaping.blocks,
-            score_range=score_range or (0.0, 1.0),
+            reading=shaping.reading,
             book=book,
             watch=watch,
             described=shaping.described.names,
@@ -202,8 +198,8 @@ def _opened(
             )
         name = f"frame {position}" if len(frames) > 1 else "frame"
         for choice in ("model_from", "replicate_from"):
-            if getattr(shaping.choices, choice) is not None and not sources.files:
-                raise DomainError(Choice(choice), f" is for files, and {name} is none; add a column")
+            if getattr(shaping.reading, choice) is not None and not sources.files:
+                raise DomainError(Argument(choice), f" is for files, and {name} is none; add a column")
         tables.append(shaping.shaped(Frame(table=each, called=name), {}))
     return tables
 

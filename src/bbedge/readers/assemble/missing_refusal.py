@@ -105,7 +105,7 @@ def too_large(gaps: MissingCells, policy: IncompletePolicy) -> tuple[Part, ...]:
         Argument("incomplete", str(policy)),
         f" would lay out all {prod(gaps.shape):,} cells, nearly all of them without a score, which is too large; check "
         "that ",
-        Argument("columns"),
+        Argument("column"),
         " names the right columns, or drop.\n",
     )
 

@@ -10,14 +10,13 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Literal
 
 import numpy as np
 
-from bbedge.errors import Argument, Blank, FormatError
+from bbedge.errors import Argument, Blank, FormatError, Part
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.assemble.missing_scores import MissingCells
-from bbedge.readers.choices import Choice, OpenChoiceError, Origin, SeveralChoices, without_ending
+from bbedge.readers.choices import Named, OpenChoiceError, Origin, without_ending
 from bbedge.readers.tables.roles import ColumnError
 from bbedge.records.notes import Note
 from bbedge.text import quoted
@@ -56,22 +55,22 @@ def check_paired(coder: Coder, gaps: MissingCells) -> None:
         raise UnpairedRunsError(
             f"{said}. Number the runs of every model in the same way, in a column named replicate; or, where paths "
             "name them, pass ",
-            Choice("replicate_from", Blank("path:REGEX")),
+            Argument("replicate_from", Blank("path:REGEX")),
             " with the part of the path that is the same for all models in parentheses (and ",
-            Choice("model_from", Blank("path:REGEX")),
+            Argument("model_from", Blank("path:REGEX")),
             " with the part that names the model)",
         )
-    raise UnpairedRunsError.proposing(pattern.choices, f"{said}. The paths name the runs: pass ", pattern.argument)
+    raise UnpairedRunsError.proposing(pattern.choices, f"{said}. The paths name the runs: pass ", *pattern.words)
 
 
 def with_runs(error: FormatError, paths: Sequence[str]) -> FormatError:
     """The error; one about a model that no column names with what the paths show, where each file is one run."""
-    of_file = Choice("model_from", "file")
+    of_file = Argument("model_from", "file")
     pattern = path_pattern(paths) if isinstance(error, ColumnError) and of_file in error.args else None
     if pattern is None:
         return error
     at = error.args.index(of_file)
-    runs = pattern.argument, " if every file is one run of one model, as the paths show"
+    runs = *pattern.words, " if every file is one run of one model, as the paths show"
     return ColumnError.about("model", pattern.choices, *error.args[:at], *runs, *error.args[at + 2 :])
 
 
@@ -111,15 +110,16 @@ class PathPattern:
     """What names the model; None where the files say it."""
 
     @property
-    def choices(self) -> tuple[Choice, ...]:
+    def choices(self) -> tuple[Argument, ...]:
         """The choices one by one."""
-        model = () if self.model_from is None else (Choice("model_from", self.model_from),)
-        return *model, Choice("replicate_from", self.replicate_from)
+        model = () if self.model_from is None else (Argument("model_from", self.model_from),)
+        return *model, Argument("replicate_from", self.replicate_from)
 
     @property
-    def argument(self) -> Argument:
+    def words(self) -> tuple[Part, ...]:
         """The choices together, for a message."""
-        return SeveralChoices("choices", self.choices)
+        first, *other = self.choices
+        return (first, *(part for each in other for part in (" ", each)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,25 +143,25 @@ def path_pattern(paths: Sequence[str], models: Sequence[str] | None = None) -> P
     whole = [PurePath(path).as_posix() for path in paths]
     for number in _numbers(whole) if whole else ():
         choice = f"path:{number.expression}"
-        labels = _named(whole, choice, "replicate_from")
+        labels = _named(whole, choice, "replicate")
         if labels is None or (number.counts and not _counts(labels)):
             continue
         for model_from in [None] if models is not None else _models(whole, number):
-            names = models if model_from is None else _named(whole, model_from, "model_from")
+            names = models if model_from is None else _named(whole, model_from, "model")
             if names is not None and _are_paired(names, labels, complete=number.counts):
                 return PathPattern(replicate_from=choice, model_from=model_from)
     for choice in () if models is None else (*_beside_models(whole, models), "folder", "file"):
-        labels = _named(whole, choice, "replicate_from")
+        labels = _named(whole, choice, "replicate")
         if models is not None and labels is not None and _are_paired(models, labels, complete=True):
             return PathPattern(replicate_from=choice)
     return None
 
 
-def _named(paths: Sequence[str], given: str, choice: Literal["model_from", "replicate_from"]) -> list[str] | None:
+def _named(paths: Sequence[str], given: str, role: Named) -> list[str] | None:
     """The model or the replicate that each path names; None if one names none."""
-    origin = Origin.parse(given, choice=choice)
+    origin = Origin.parse(given, role=role)
     found = [origin.in_path(path) or "" for path in paths]
-    names = [without_ending(name) for name in found] if (choice, origin.kind) == ("model_from", "file") else found
+    names = [without_ending(name) for name in found] if (role, origin.kind) == ("model", "file") else found
     return names if all(names) else None
 
 

@@ -82,7 +82,7 @@ def build_panels(rows: CodedRows, *, policy: IncompletePolicy, least_models: int
     if prod(shape) >= 2**62:
         raise DataError(
             f"{shape[1]} models x {shape[2]} items x {shape[0]} replicates are not a panel; check that ",
-            Argument("columns"),
+            Argument("column"),
             " names the right columns: every model, item and replicate must appear in many rows",
         )
     keeps = policy.drop is None and not policy.refuses

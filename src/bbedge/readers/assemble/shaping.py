@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from bbedge.errors import Argument, Blank, DomainError, FormatError
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.candidates import with_score_proposal
-from bbedge.readers.choices import OTHER_BLOCKS, Choice, Choices
+from bbedge.readers.choices import (
+    OTHER_BLOCKS,
+    Named,
+    check_model_names,
+    choice_for_logs,
+    name_in_path,
+    name_origin,
+)
 from bbedge.readers.lists import Items, read_items
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.metrics import MetricScales
@@ -20,6 +25,7 @@ from bbedge.readers.tables.columns import Role
 from bbedge.readers.tables.roles import METRIC, ORIGINAL, ColumnError, column_key, find_roles, with_columns
 from bbedge.readers.tables.shaped import ShapedTable, as_wide, several_metrics, with_chosen
 from bbedge.records.notes import Note
+from bbedge.records.reading import Reading
 from bbedge.text import counted, listed, quoted, shown, shown_path
 
 
@@ -125,19 +131,18 @@ def check_headline(coder: Coder, metrics: Sequence[str]) -> None:
             what = f"metrics {listed(chosen)} are both chosen for" if chosen else "none of the chosen metrics is on"
             raise FormatError(
                 f"{what} item {quoted(original)}; choose exactly one metric for every item with ",
-                Choice("metrics", tuple(map(shown, metrics))),
+                Argument("metric", tuple(map(shown, metrics))),
             )
 
 
-def describe(names: Sequence[str], items: str | os.PathLike[str] | None) -> Described:
+def describe(reading: Reading) -> Described:
     """What is asked for by names of columns and the path of a list of items."""
-    if isinstance(names, str):
-        raise DomainError(Argument("item_columns", names), " is a single text; give a list of names of columns")
+    items = reading.items
     return Described(
-        names=tuple(dict.fromkeys(names)),
+        names=reading.item_columns,
         listing=None if items is None else read_items(items),
         listed_in="" if items is None else shown_path(items),
-        path=None if items is None else os.fspath(items),
+        path=items,
     )
 
 
@@ -163,10 +168,8 @@ class Shaping:
 
     chosen: Mapping[Role, str]
     """The columns that the caller named."""
-    choices: Choices
+    reading: Reading
     """What else was chosen."""
-    blocks: str | None
-    """Where blocks come from."""
     described: Described
     """What is asked for about the items."""
     scales: MetricScales | None
@@ -174,8 +177,8 @@ class Shaping:
 
     def opened(self, source: Source) -> ShapedTable:
         """The table of a file."""
-        roles: tuple[Literal["model", "replicate"], ...] = ("model", "replicate")
-        in_path = {role: self.choices.in_path(source.path, role) for role in roles}
+        roles: tuple[Named, Named] = ("model", "replicate")
+        in_path = {role: name_in_path(self.reading, source.path, role) for role in roles}
         given: dict[Role, str] = {role: name for role, name in in_path.items() if name is not None}
         return self.shaped(open_table(source.path, source.called), given)
 
@@ -183,13 +186,13 @@ class Shaping:
         """A table as one with a row for every score; ``given`` are the names that its path says."""
         chosen = {role: name for role, name in self.chosen.items() if role not in given}
         table, wide = with_chosen(plain, chosen), None
-        if self.choices.format != "table":
+        if self.reading.format != "table":
             wide = as_wide(
                 table,
                 chosen=chosen,
-                asked=self.choices.format == "wide",
+                asked=self.reading.format == "wide",
                 described=self.described.names,
-                dropped=self.choices.drop_columns,
+                dropped=self.reading.drop_column,
                 given=given,
             )
         table = replace(table, wide=wide, given=given, scales=self.scales)
@@ -197,7 +200,7 @@ class Shaping:
             return replace(table, metrics="every") if METRIC in self.described.in_table(table) else table
         if wide or METRIC not in plain.text_columns() or METRIC in self.chosen.values():
             return table
-        return replace(table, metrics=self.choices.metrics or "watched")
+        return replace(table, metrics=self.reading.metric or "watched")
 
     def roles(self, table: LogTable | ShapedTable, described: Sequence[str]) -> dict[Role, str]:
         """The column of every role of a table, and those of the item columns that it has."""
@@ -218,7 +221,7 @@ class Shaping:
                 table.columns(),
                 table=table.name,
                 chosen=chosen,
-                blocks=self.blocks,
+                blocks=self.reading.blocks,
                 described=described,
                 given=tuple(table.given),
             )
@@ -229,27 +232,27 @@ class Shaping:
     def check(self, tables: Sequence[LogTable | ShapedTable], logs: Sequence[LogTable]) -> None:
         """Refuse options that would have no effect: they were given for a reason."""
         by_metric = any(isinstance(table, ShapedTable) and table.by_metric for table in tables)
-        needless = None if logs else self.choices.any_for_logs(metrics=by_metric)
+        needless = None if logs else choice_for_logs(self.reading, metrics=by_metric)
         if needless is not None:
             raise DomainError(
                 needless,
                 f" is for logs, and {tables[0].name} is a table; name its columns with ",
-                Argument("columns"),
+                Argument("column"),
                 ", for instance ",
-                Argument("columns", {"score": "accuracy"}),
+                Argument("column", {"score": "accuracy"}),
             )
         plain = [table.name for table in tables if isinstance(table, ShapedTable) and not table.by_metric]
-        if self.choices.metric_ranges and plain:
+        if self.reading.metric_ranges and plain:
             raise DomainError(
-                Choice("metric_ranges"),
+                Argument("metric_range"),
                 f" is for metrics, and {plain[0]} names none; convert the logs, or read them alone",
             )
         self._check_names(tables, logs)
         there = {name for table in tables if table.wide for name in table.wide.dropped}
-        for name in self.choices.drop_columns:
+        for name in self.reading.drop_column:
             if name not in there:
                 raise DomainError(
-                    Choice("drop_columns", (shown(name),)),
+                    Argument("drop_column", (shown(name),)),
                     f": no wide table has a column {quoted(name)}; other columns are not read: leave the option out",
                 )
 
@@ -257,31 +260,33 @@ class Shaping:
         columns = [role for role in self.chosen if role != "block"]
         if len(logs) == len(tables) and columns:
             raise DomainError(
-                Argument("columns", {columns[0]: self.chosen[columns[0]]}),
+                Argument("column", {columns[0]: self.chosen[columns[0]]}),
                 f" is for tables, and {logs[0].name} is a log; use ",
-                Choice("metrics"),
+                Argument("metric"),
                 ", ",
-                Choice("model_names"),
+                Argument("model_name"),
                 ", ",
-                Choice("replicate_from"),
+                Argument("replicate_from"),
                 " or ",
                 Argument("blocks"),
             )
-        for role, choice in (("model", self.choices.origin("model")), ("replicate", self.choices.origin("replicate"))):
-            if choice is not None and choice.is_of_path and role in columns:
+        roles: tuple[Named, Named] = ("model", "replicate")
+        for role in roles:
+            origin = name_origin(self.reading, role)
+            if origin is not None and origin.is_of_path and role in columns:
                 raise DomainError(
-                    Choice(f"{role}_from"),
+                    Argument(f"{role}_from"),
                     " and ",
-                    Argument("columns", {role: self.chosen[columns[columns.index(role)]]}),
+                    Argument("column", {role: self.chosen[role]}),
                     f" both say where the {role} is; leave one of them out",
                 )
-        self.choices.check_names([seen for log in logs for seen in log.models()])
+        check_model_names(self.reading, [seen for log in logs for seen in log.models()])
 
 
-def wide_notes(tables: Sequence[Table], choices: Choices) -> Iterator[Note]:
+def wide_notes(tables: Sequence[Table], reading: Reading) -> Iterator[Note]:
     """Which tables were read as wide ones without being asked for, and what was dropped from them."""
     for name, wide in ((table.name, table.wide) for table in tables if table.wide):
-        if choices.format is None:
+        if reading.format is None:
             yield Note(
                 kind="files",
                 subject=(name,),
@@ -304,11 +309,11 @@ def check_alike(tables: Sequence[Table], roles: Sequence[Mapping[Role, str]], ro
         raise FormatError(f"{lacking[0]}: no column {METRIC}, but {having[0]} has one; add the column")
     if having and lacking:
         others = f" ({len(having)} files have the column, {len(lacking)} do not: {listed(lacking)})"
-        by_file = (", or pass ", Choice("replicate_from", "file"), " if every file is one run")
+        by_file = (", or pass ", Argument("replicate_from", "file"), " if every file is one run")
         raise FormatError(
             f"{lacking[0]}: no {role} column, but {having[0]} has one{others if len(tables) > 2 else ''}; add the "
             "column or name it with ",
-            Argument("columns", {role: Blank("NAME")}),
+            Argument("column", {role: Blank("NAME")}),
             *((", or pass ", *OTHER_BLOCKS) if role == "block" else ()),
             *(by_file if role == "replicate" else ()),
         )

@@ -11,14 +11,15 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bbedge.errors import Blank, DataError, FormatError, Part
+from bbedge.errors import Argument, Blank, DataError, FormatError, Part
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.assemble.grid import grouped
-from bbedge.readers.choices import Choice, Choices, OpenChoiceError
+from bbedge.readers.choices import OpenChoiceError, model_of_log, name_origin
 from bbedge.readers.logs.contract import LogRun, LogSample
 from bbedge.readers.logs.fields import field_at, field_paths, mapping
 from bbedge.readers.logs.runs import RunBook
 from bbedge.records.notes import Note
+from bbedge.records.reading import Reading
 from bbedge.text import counted, folded, listed, quoted, shown, shown_path
 
 _JOINT = " | "
@@ -42,54 +43,54 @@ class Differing:
     """Its values, in order."""
 
 
-def model_in(path: str, run: LogRun, choices: Choices, sample: LogSample | None = None) -> str | None:
+def model_in(path: str, run: LogRun, reading: Reading, sample: LogSample | None = None) -> str | None:
     """What to call the model of a run; the sample is asked for a field that the header does not have."""
-    return choices.model_of(path, model_named_by_log(run, choices, sample))
+    return model_of_log(reading, path, model_named_by_log(run, reading, sample))
 
 
-def model_named_by_log(run: LogRun, choices: Choices, sample: LogSample | None = None) -> str | None:
+def model_named_by_log(run: LogRun, reading: Reading, sample: LogSample | None = None) -> str | None:
     """What the log calls the model, or what the field says that was chosen for it."""
-    origin = choices.origin("model")
+    origin = name_origin(reading, "model")
     if origin is None or origin.kind != "field":
         return run.model
     return _named(run, sample, origin.text)
 
 
-def check_found(model: str | None, path: str, run: LogRun, choices: Choices) -> str:
+def check_found(model: str | None, path: str, run: LogRun, reading: Reading) -> str:
     """The name, or an error that says where names can be found."""
-    origin = choices.origin("model")
+    origin = name_origin(reading, "model")
     if model is not None:
         return model
     if origin is not None and origin.kind == "field":
         raise FormatError(
             f"{shown_path(path)}: nothing there for ",
-            Choice("model_from", shown(origin.text)),
+            Argument("model_from", shown(origin.text)),
             f"; the header has {listed((name for name, _ in _header(run)), limit=12) or 'no fields'}",
         )
     raise OpenChoiceError.proposing(
-        (Choice("model_from", "file"),),
+        (Argument("model_from", "file"),),
         f"{shown_path(path)}: the log does not name its model; say it with ",
-        Choice("model_names", (Blank("NAME"),)),
+        Argument("model_name", (Blank("NAME"),)),
         ", or with ",
-        Choice("model_names", (Blank("PATTERN=NAME"),)),
+        Argument("model_name", (Blank("PATTERN=NAME"),)),
         " for files that fit a pattern, or with ",
-        Choice("model_from", "folder"),
+        Argument("model_from", "folder"),
         " if the path names it",
     )
 
 
-def refuse_shared_names(book: RunBook, choices: Choices) -> None:
+def refuse_shared_names(book: RunBook, reading: Reading) -> None:
     """Refuse a field that gives one name to different models: their runs would become replicates of each other."""
-    origin = choices.origin("model")
+    origin = name_origin(reading, "model")
     if origin is None or origin.kind != "field":
         return
     for name, runs in book.runs().items():
         models = sorted({each.run.model for each in runs if each.run.model is not None})
         if len(models) > 1:
             raise DataError(
-                Choice("model_from", shown(origin.text)),
+                Argument("model_from", shown(origin.text)),
                 f" gives the name {shown(name)!r} to {listed(models)}; name them apart with ",
-                Choice("model_from", shown(f"model+{origin.text}")),
+                Argument("model_from", shown(f"model+{origin.text}")),
             )
 
 
@@ -274,10 +275,10 @@ def merged_names(models: Sequence[str], preferred: Sequence[str] = ()) -> dict[s
     return {model: names[folded(model)] for model in models}
 
 
-def merge_models(coder: Coder, choices: Choices) -> Mapping[str, str]:
+def merge_models(coder: Coder, reading: Reading) -> Mapping[str, str]:
     """Give models whose names are alike one name, if that was chosen; the names that changed, with the new ones."""
     before = coder.names("model")
-    names = merged_names(before, choices.preferred_names) if choices.merge_names else {}
+    names = merged_names(before, reading.preferred_names) if reading.merge_names else {}
     changed = {old: new for old, new in names.items() if old != new}
     if changed:
         coder.rename("model", lambda _: list(names.values()))
@@ -301,7 +302,7 @@ def similar_models(models: Sequence[str]) -> Iterator[Note]:
             kind="names",
             subject=tuple(group),
             text=f"The models {_in_ascii(group)} {_DIFFER}; they are kept as different models. If they are one, merge "
-            "them with --merge-names (in Python with Choices(merge_names=True)), or give them one name.",
+            "them with --merge-names (in Python with merge_names=True), or give them one name.",
         )
 
 
@@ -312,7 +313,7 @@ def similar_hint(models: Sequence[str]) -> tuple[Part, ...]:
         return ()
     words = "; ".join(_in_ascii(group) for group in groups[:_MOST_GROUPS])
     more = f" and {len(groups) - _MOST_GROUPS} more" if len(groups) > _MOST_GROUPS else ""
-    return f"The models {words}{more} {_DIFFER}: pass ", Choice("merge_names", value=True), " if they are one.\n"
+    return f"The models {words}{more} {_DIFFER}: pass ", Argument("merge_names", value=True), " if they are one.\n"
 
 
 def padded_names(models: Sequence[str], items: Sequence[str]) -> Iterator[Note]:

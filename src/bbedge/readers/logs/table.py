@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from bbedge.errors import Argument, Blank, DataError, FormatError
-from bbedge.readers.choices import ERROR_KINDS, OTHER_BLOCKS, Choice, ChoiceNeededError, Choices
+from bbedge.readers.choices import ERROR_KINDS, OTHER_BLOCKS, ChoiceNeededError
 from bbedge.readers.logs.contract import Log, LogRun, LogSample, Reader, Value, open_log
 from bbedge.readers.logs.fields import field_at, field_paths
 from bbedge.readers.logs.naming import AskedQuestion, check_found, model_in, model_named_by_log
@@ -23,6 +23,7 @@ from bbedge.readers.logs.stated import RunTally
 from bbedge.readers.metrics import EveryMetric, MetricScales, check_direction, with_usage
 from bbedge.readers.tables.columns import Role, failing, names_from_objects
 from bbedge.readers.tables.roles import METRIC, ORIGINAL, column_key, metric_item
+from bbedge.records.reading import Reading
 from bbedge.text import listed, quoted, shown, shown_path
 
 _ROWS = 1 << 16
@@ -40,27 +41,25 @@ class LogTable:
         path: str,
         reader: Reader,
         *,
-        choices: Choices,
-        blocks: str | None,
-        score_range: tuple[float, float],
+        reading: Reading,
         book: RunBook,
         watch: Watch,
         described: Sequence[str] = (),
         scales: MetricScales | None = None,
     ) -> None:
-        self.path, self.reader, self.choices = path, reader, choices
+        self.path, self.reader, self.reading = path, reader, reading
         self.name = shown_path(path)
-        self.log: Log = with_usage(open_log(reader, path), choices, name=self.name)
-        own = self.log.usual_blocks if blocks is None else None
-        self.blocks = own if blocks in _OWN_BLOCKS else blocks
-        self._unit = score_range == (0.0, 1.0)
+        self.log: Log = with_usage(open_log(reader, path), reading, name=self.name)
+        own = self.log.usual_blocks if reading.blocks is None else None
+        self.blocks = own if reading.blocks in _OWN_BLOCKS else reading.blocks
+        self._unit = reading.score_range == (0.0, 1.0)
         self._book, self._watch = book, watch
         self._places, self._failed, self._kinds = array("Q"), array("Q"), array("B")
         self._metric: str | None = None
         self._filter: str | None = None
         self._models: dict[LogRun, str] = {}
         self._scales = scales
-        self._every = EveryMetric(self.log, choices, name=self.name) if METRIC in described else None
+        self._every = EveryMetric(self.log, reading, name=self.name) if METRIC in described else None
         self.described = tuple(self._described(described)) if described else ()
 
     def columns(self) -> tuple[str, ...]:
@@ -85,7 +84,7 @@ class LogTable:
 
     def models(self) -> list[tuple[str, str | None]]:
         """The path with what the log calls each of its models."""
-        return [(self.path, model_named_by_log(run, self.choices)) for run in self.log.runs]
+        return [(self.path, model_named_by_log(run, self.reading)) for run in self.log.runs]
 
     def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
         """The samples, some at a time."""
@@ -188,9 +187,9 @@ class LogTable:
         if sample.filter is None:
             return True
         usual = () if self.log.usual_filter is None else (self.log.usual_filter,)
-        wanted = self.choices.filters or usual
+        wanted = self.reading.filter or usual
         if wanted and sample.filter not in wanted:
-            if not self.choices.filters:
+            if not self.reading.filter:
                 self._watch.filtered[sample.filter] += 1
             return False
         self._filter = self._filter or sample.filter
@@ -198,7 +197,7 @@ class LogTable:
             found = list(dict.fromkeys(each.filter for each in self.log.samples() if each.filter))
             raise ChoiceNeededError(
                 f"{self._at(sample)}: every answer was scored under several filters, {listed(found)}; choose one with ",
-                Choice("filters", (shown(found[0]),)),
+                Argument("filter", (shown(found[0]),)),
             )
         return True
 
@@ -211,7 +210,7 @@ class LogTable:
             raise DataError(
                 f"{self._at(sample)}: no metric {quoted(self._metric)} in this sample, which has "
                 f"{listed(sample.scores)}; choose one that all samples have with ",
-                Choice("metrics"),
+                Argument("metric"),
             )
         return self._number(sample, self._metric, sample.scores[self._metric])
 
@@ -231,12 +230,12 @@ class LogTable:
         return float(value)
 
     def _chosen(self, sample: LogSample) -> str:
-        found = [name for name in self.choices.metrics if name in sample.scores]
-        if self.choices.metrics and len(found) != 1:
+        found = [name for name in self.reading.metric if name in sample.scores]
+        if self.reading.metric and len(found) != 1:
             what = f"metrics {listed(found)} are both in it" if found else "no such metric in it"
             raise FormatError(
                 f"{self._at(sample)}: ",
-                Choice("metrics", tuple(map(shown, self.choices.metrics))),
+                Argument("metric", tuple(map(shown, self.reading.metric))),
                 f": {what}; it has {listed(sample.scores, limit=12)}: name exactly one of them",
             )
         usual = self.log.usual_metric
@@ -245,7 +244,7 @@ class LogTable:
         if not found and len(sample.scores) > 1:
             raise ChoiceNeededError(
                 f"{self._at(sample)}: {len(sample.scores)} metrics, {listed(sample.scores)}; choose one with ",
-                Choice("metrics", (Blank("NAME"),)),
+                Argument("metric", (Blank("NAME"),)),
                 ": bbedge inspect-scores lists them",
             )
         metric = found[0] if found else next(iter(sample.scores))
@@ -253,16 +252,16 @@ class LogTable:
         return metric
 
     def _model(self, sample: LogSample) -> str:
-        model = self._models.get(sample.run) or model_in(self.path, sample.run, self.choices)
+        model = self._models.get(sample.run) or model_in(self.path, sample.run, self.reading)
         if model is not None:
             self._models[sample.run] = model
             return model
         # Only the sample may know, and the next one may know another.
-        found = model_in(self.path, sample.run, self.choices, sample)
-        return check_found(found, self.path, sample.run, self.choices)
+        found = model_in(self.path, sample.run, self.reading, sample)
+        return check_found(found, self.path, sample.run, self.reading)
 
     def _label(self, sample: LogSample) -> str | None:
-        source, path = self.choices.replicate_from, PurePath(self.path)
+        source, path = self.reading.replicate_from, PurePath(self.path)
         if source is None:
             return None
         if source in ("folder", "file"):
@@ -275,7 +274,7 @@ class LogTable:
             found = listed(dict(field_paths(sample.fields)), limit=12)
             raise DataError(
                 f"{self._at(sample)}: nothing there for ",
-                Choice("replicate_from", shown(source)),
+                Argument("replicate_from", shown(source)),
                 f"; the fields of the sample are {found or 'none'}",
             )
         return label
@@ -298,9 +297,9 @@ class LogTable:
         filters = list(dict.fromkeys(each.filter for each in self.log.samples() if each.filter))
         if filters:
             return FormatError(
-                f"{self.name}: no sample was scored under the filter {listed(self.choices.filters)}; the log has "
+                f"{self.name}: no sample was scored under the filter {listed(self.reading.filter)}; the log has "
                 f"{listed(filters)}: correct ",
-                Choice("filters"),
+                Argument("filter"),
             )
         return FormatError(f"{self.name}: the log has no samples; let the run end, and log its samples")
 

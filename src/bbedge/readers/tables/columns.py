@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import reduce
 from numbers import Integral, Real
-from typing import Any, Literal, NoReturn, get_args
+from typing import Any, NoReturn
 
 import numpy as np
 import polars as pl
@@ -19,11 +19,10 @@ from numpy.typing import NDArray
 
 from bbedge.errors import DataError, Part
 from bbedge.readers.logs.fields import digest, number
+from bbedge.records.reading import ROLES as ROLES
+from bbedge.records.reading import Role as Role
 from bbedge.text import quoted
 
-Role = Literal["model", "item", "replicate", "block", "score"]
-
-ROLES: tuple[Role, ...] = get_args(Role)
 OPTIONAL: frozenset[Role] = frozenset({"replicate", "block"})
 
 FIRST_ALIASES: Mapping[Role, tuple[str, ...]] = {

@@ -10,8 +10,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import cast
 
 from bbedge.errors import Argument, Blank, DomainError, FormatError, Part
-from bbedge.readers.choices import Choice, OpenChoiceError
+from bbedge.readers.choices import OpenChoiceError
 from bbedge.readers.tables.columns import ALIASES, FIRST_ALIASES, LATER_ALIASES, OPTIONAL, ROLES, Role
+from bbedge.records.reading import Reading
 from bbedge.text import listed, quoted, shown
 
 # Names of a question's text or of a whole benchmark, which may come more than once: an identifier says more.
@@ -21,7 +22,7 @@ METRIC = "metric"
 ORIGINAL = cast("Role", "original item")
 """The key of the item that a metric belongs to, in batches that have one row for each metric."""
 _PREFIX = "column "
-_OF_ONE_MODEL: tuple[Part, ...] = ("; or ", Choice("model_from", "file"), " if every file is of one model")
+_OF_ONE_MODEL: tuple[Part, ...] = ("; or ", Argument("model_from", "file"), " if every file is of one model")
 
 
 class ColumnError(OpenChoiceError):
@@ -38,18 +39,10 @@ class ColumnError(OpenChoiceError):
         return error
 
 
-def chosen_columns(columns: Mapping[str, str] | None, blocks: str | None) -> dict[Role, str]:
-    """The columns that the caller named, checked for roles that do not exist and for contradictions."""
-    chosen: dict[Role, str] = {}
-    for key, name in (columns or {}).items():
-        if key not in ROLES:
-            raise DomainError(
-                f"no role {quoted(key)} for a column; the roles are {', '.join(ROLES)}: pass ",
-                Argument("columns", {Blank("ROLE"): Blank("NAME")}),
-                ", for instance ",
-                Argument("columns", {"item": "question"}),
-            )
-        chosen[key] = name
+def chosen_columns(reading: Reading) -> dict[Role, str]:
+    """The columns that the caller named, checked for contradictions."""
+    chosen: dict[Role, str] = dict(reading.columns)
+    blocks = reading.blocks
     if blocks == "item" or blocks == "one":
         chosen.pop("block", None)
     elif blocks is not None:
@@ -58,7 +51,7 @@ def chosen_columns(columns: Mapping[str, str] | None, blocks: str | None) -> dic
                 f"blocks from column {quoted(blocks)} and from column {quoted(chosen['block'])}; pass ",
                 Argument("blocks"),
                 " or ",
-                Argument("columns", {"block": Blank("NAME")}),
+                Argument("column", {"block": Blank("NAME")}),
                 ", not both",
             )
         chosen["block"] = blocks
@@ -102,7 +95,7 @@ def find_roles(
                 (),
                 f"{table}: no column {quoted(chosen[role])} for the {role}; the columns are "
                 f"{listed(found, limit=20)}: correct ",
-                Argument("blocks", wrong) if blocks else Argument("columns", {role: wrong}),
+                Argument("blocks", wrong) if blocks else Argument("column", {role: wrong}),
             )
         taken = set(chosen.values())
         name = chosen[role] if role in chosen else _by_name(found, role, table=table, taken=taken, described=described)
@@ -111,12 +104,12 @@ def find_roles(
         elif role not in OPTIONAL:
             raise ColumnError.about(
                 role,
-                (Choice("model_from", "file"),) if role == "model" else (),
+                (Argument("model_from", "file"),) if role == "model" else (),
                 f"{table}: no column for the {role}; "
                 f"the columns are {listed(found, limit=20)}{_separator_hint(found)}; "
                 f"expected one named {role} (or {', '.join(ALIASES[role])}), case ignored: "
                 "rename it or pass ",
-                Argument("columns", {role: Blank("NAME")}),
+                Argument("column", {role: Blank("NAME")}),
                 *(_OF_ONE_MODEL if role == "model" else ()),
                 *_wide_hint(role, found),
             )
@@ -140,11 +133,11 @@ def _by_name(
     if len(matching) > 1:
         raise ColumnError.about(
             role,
-            (Argument("columns", {role: matching[0]}),),
+            (Argument("column", {role: matching[0]}),),
             f"{table}: columns {listed(matching)} could each be the {role}; pass ",
-            Argument("columns", {role: Blank("NAME")}),
+            Argument("column", {role: Blank("NAME")}),
             ", for instance ",
-            Argument("columns", {role: shown(matching[0])}),
+            Argument("column", {role: shown(matching[0])}),
         )
     return matching[0] if matching else None
 
@@ -169,7 +162,7 @@ def _separator_hint(found: Sequence[str]) -> str:
 def _wide_hint(role: Role, found: Sequence[str]) -> tuple[Part, ...]:
     if role == "score" or len(found) < 3:
         return ()
-    return "; or ", Choice("format", "wide"), f" if there is a column for every {role}"
+    return "; or ", Argument("format", "wide"), f" if there is a column for every {role}"
 
 
 def column_key(name: str) -> Role:

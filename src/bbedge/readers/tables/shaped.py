@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from bbedge.errors import Argument, DomainError, FormatError
-from bbedge.readers.choices import Choice, ChoiceNeededError, OpenChoiceError
+from bbedge.readers.choices import ChoiceNeededError, OpenChoiceError
 from bbedge.readers.metrics import MetricScales
 from bbedge.readers.tables import HEAD, PlainTable, Table
 from bbedge.readers.tables.columns import ALIASES, FIRST_ALIASES, ROLES, Role, as_number, failing, scores_from_text
@@ -221,7 +221,7 @@ class ShapedTable:
             raise FormatError(
                 f"{self.name}: no row of the metric {listed(chosen)}; the table has {listed(found, limit=12)}: "
                 "correct ",
-                Choice("metrics"),
+                Argument("metric"),
             )
 
     def _watched(self, batches: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
@@ -278,7 +278,7 @@ def with_chosen(table: PlainTable, chosen: Mapping[Role, str]) -> ShapedTable:
         if name not in there and all(part in there or shaped.has_field(part) for part in parts):
             if len(parts) > 1 and role == "score":
                 raise DomainError(
-                    Argument("columns", {role: name}),
+                    Argument("column", {role: name}),
                     f": {len(parts)} columns, {quoted(parts[0])} and others; a score is one column",
                 )
             joined[name] = parts
@@ -287,7 +287,7 @@ def with_chosen(table: PlainTable, chosen: Mapping[Role, str]) -> ShapedTable:
         # An item would be chosen by its score.
         if role != "score" and score in joined.get(name, ()):
             raise DomainError(
-                Argument("columns", {role: name}),
+                Argument("column", {role: name}),
                 f": column {quoted(score or '')} of {table.name} holds the scores, so it cannot be a part of the "
                 f"{role}; name other columns",
             )
@@ -297,9 +297,9 @@ def with_chosen(table: PlainTable, chosen: Mapping[Role, str]) -> ShapedTable:
 def several_metrics(place: str, metrics: Sequence[str]) -> ChoiceNeededError:
     """The question which metric is the score."""
     return ChoiceNeededError.proposing(
-        (Choice("metrics", (metrics[0],)),),
+        (Argument("metric", (metrics[0],)),),
         f"{place}: items have scores of {len(metrics)} metrics, {listed(metrics, limit=12)}; choose one with ",
-        Choice("metrics", (shown(metrics[0]),)),
+        Argument("metric", (shown(metrics[0]),)),
         ", or compare the models on each of them with ",
         Argument("views", METRIC),
     )
@@ -390,9 +390,9 @@ def _equal_to_mean(cells: pl.DataFrame) -> tuple[int, NDArray[np.bool_]]:
 
 def summary_error(table: str, column: str, across: str, *, why: str) -> OpenChoiceError:
     """The refusal of a column."""
-    drop = Choice("drop_columns", (shown(column),))
+    drop = Argument("drop_column", (shown(column),))
     return OpenChoiceError.proposing(
-        (Choice("drop_columns", (column,)),),
+        (Argument("drop_column", (column,)),),
         f"{table}: column {quoted(column)} is {why}, not one {across}; drop it with ",
         drop,
         f"; if it is one {across} after all, write the table with a row for every score",

@@ -8,8 +8,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import PurePath
 
-from bbedge.errors import DomainError, FormatError
-from bbedge.readers.choices import Choice
+from bbedge.errors import Argument, DomainError, FormatError
 from bbedge.readers.logs.contract import Glimpse, Reader, Recognition
 from bbedge.readers.tables import PARQUET, SEPARATORS
 from bbedge.text import listed, quoted, shown_path
@@ -112,7 +111,7 @@ def recognised(path: str) -> tuple[Reader | None, Recognition]:
     if len(certain) > 1:
         raise FormatError(
             f"{shown_path(path)}: could be a log of {listed(reader.title for reader in certain)}; say which with ",
-            Choice("format", certain[0].name),
+            Argument("format", certain[0].name),
         )
     if certain:
         return certain[0], "samples"

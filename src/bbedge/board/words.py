@@ -1,50 +1,21 @@
-"""A board in words and plain values: for the terminal, for CSV and for publishing."""
+"""A board in words: its events, what a change brought, and the text to publish before the first run."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from bbedge.core.views import HEADLINE
 from bbedge.records.design import Headline
 from bbedge.text import counted, display_names, listed, shown
 
 if TYPE_CHECKING:
     from bbedge.board import Added, Board
-    from bbedge.core.checkpoints import Checkpoint
     from bbedge.core.leaderboard import Leaderboard
-    from bbedge.display.board import ClaimRow
     from bbedge.ledger.chain import LedgerEvent
     from bbedge.records.events import Outcome
     from bbedge.records.gate import UseDecided
 
 _MOST_EDGES, _MOST_SETS, _MOST_VIEWS = 5, 3, 3  # lines that are printed after a change; board show has the rest
-
-
-def claims(board: Board) -> list[ClaimRow]:
-    """The level and the certificates of each claim."""
-    from bbedge.display.board import ClaimRow
-
-    return [
-        ClaimRow(
-            claim=stage.claim,
-            what=f"epoch {epoch.number}: "
-            + (
-                f"model {stage.newcomer}"
-                if stage.newcomer
-                else "all pairs"
-                if not stage.design.family.candidate
-                else "candidate set against the others"
-            ),
-            level=stage.level,
-            directions=stage.design.n_directions * len(epoch.looks_at),
-            certified=sum(int(stage.edges(view).sum()) for view in epoch.looks_at),
-        )
-        for epoch in board.state.epochs
-        for stage in epoch.stages
-    ]
 
 
 def particulars(event: LedgerEvent) -> str:
@@ -100,41 +71,6 @@ def _verdicts(decided: UseDecided) -> str:
 def _new_in_views(outcome: Outcome) -> str:
     new = {view: len(seen.certified) for view, seen in outcome.views.items() if seen.certified}
     return "".join(f", {count} new in {view}" for view, count in new.items())
-
-
-def graph_csv(board: Board) -> str:
-    """Everything that stands, as a table of edges. Names are plain ASCII, and no spreadsheet runs them as formulas."""
-    from bbedge.certificate.exports import cell
-
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    with_views = board.design.views is not None
-    titles = ["winner", "loser", "log_e", "margin", "first_certified", "current"]
-    writer.writerow(["epoch", *(["view"] if with_views else []), *titles])
-    low, high = board.design.score_range
-    shown_boards = [
-        (epoch.number, view) for epoch in board.state.epochs for view in _with_views(board.leaderboard(epoch.number))
-    ]
-    for number, leaderboard in shown_boards:
-        names = [cell(name) for name in leaderboard.design.models]
-        for a, b in zip(*(ends.tolist() for ends in leaderboard.edges.nonzero()), strict=True):
-            writer.writerow(
-                [
-                    number,
-                    *([cell(leaderboard.name or HEADLINE)] if with_views else []),
-                    names[a],
-                    names[b],
-                    repr(float(leaderboard.log_e[a, b])),
-                    repr(float(leaderboard.lower_bounds[a, b]) * (high - low)),
-                    int(leaderboard.first_certified[a, b]),
-                    int(leaderboard.current_edges[a, b]),
-                ]
-            )
-    return text.getvalue()
-
-
-def _with_views(leaderboard: Leaderboard) -> tuple[Leaderboard, ...]:
-    return (leaderboard, *leaderboard.views)
 
 
 def announcement(board: Board) -> str:
@@ -202,11 +138,6 @@ def _announced_checkpoints(board: Board) -> Iterator[str]:
             f"Also looked at: the first pass at {at} % of its blocks, which are run in a random order (seed "
             f"{board.state.epoch.order_seed})."
         )
-
-
-def at_checkpoint(checkpoint: Checkpoint, of: int) -> str:
-    """Where a checkpoint is, of so many."""
-    return f"checkpoint {checkpoint.number} of {of} ({100 * checkpoint.fraction:.3g} % of blocks)"
 
 
 def news(added: Added, before: Leaderboard, now: Leaderboard) -> Iterator[str]:

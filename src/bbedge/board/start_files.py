@@ -1,4 +1,4 @@
-"""The design of a board on the command line: from its file and from options, and as files to begin with."""
+"""The files that a board begins with: its design, its items and its models."""
 
 from __future__ import annotations
 
@@ -8,29 +8,17 @@ import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from bbedge.cli.views import Suite
-from bbedge.core.views import HEADLINE
+from bbedge.board.design import BoardDesign
 from bbedge.errors import DataError, DesignError
 from bbedge.files import read_text, write_whole
+from bbedge.records.reading import Reading
+from bbedge.records.values import HEADLINE
 from bbedge.text import quoted, shown_path
 
 if TYPE_CHECKING:
-    from bbedge.board import BoardDesign
     from bbedge.core.scores import Scores
-
-IncompleteRule = Annotated[
-    Literal["worst-case", "zero"] | None,
-    typer.Option(
-        help="What a missing score does. worst-case: it counts against whichever model it could help, whatever made it "
-        "missing. zero: it is a failure. Part of the design: decide it before the first run. Default: it stops the "
-        "command.",
-        show_default=False,
-    ),
-]
 
 _DESIGN = """\
 # The design of a board. Edit it, then create the board. It cannot change afterwards.
@@ -48,7 +36,7 @@ copies = "refuse"            # or "allow": count replicates with the same scores
 """
 
 
-def design_values(suite: Suite, incomplete: str | None, planned: int | None) -> dict[str, Any]:
+def design_values(suite: Reading, incomplete: str | None, planned: int | None) -> dict[str, Any]:
     """What options say of a design, as its file would."""
     shares = suite.shares
     headline = {"macro": suite.macro, "weights": suite.weights, "share": shares.get(HEADLINE)}
@@ -64,8 +52,6 @@ def design_values(suite: Suite, incomplete: str | None, planned: int | None) -> 
 
 def read_design(path: Path, otherwise: Mapping[str, object]) -> BoardDesign:
     """The design in a file; ``otherwise`` has values for what it leaves out."""
-    from bbedge.board import BoardDesign
-
     return BoardDesign.from_toml(read_text(path), source=shown_path(path), otherwise=otherwise)
 
 

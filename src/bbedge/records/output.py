@@ -1,0 +1,72 @@
+"""What commands show and write: every option once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from bbedge.errors import DomainError
+from bbedge.records.values import Strict, option
+
+STANDARD_OUTPUT = Path("-")
+
+
+class Selection(Strict, frozen=True, kw_only=True):
+    """Which part of a certificate or a board to show."""
+
+    epoch: Annotated[int | None, option("The epoch of a board. Default: the last one that has runs.")] = None
+    current: Annotated[bool, option("Show the certificates of the last look alone, not of all looks.")] = False
+    view: Annotated[str | None, option("Show this view, such as a category, and not the headline.", metavar="NAME")] = (
+        None
+    )
+
+    @property
+    def shown(self) -> Literal["all", "current"]:
+        """Which of the two graphs."""
+        return "current" if self.current else "all"
+
+
+class Output(Strict, frozen=True, kw_only=True):
+    """What a certificate is written as: JSON for programs, a page or Markdown for readers, lines on the terminal."""
+
+    json: Annotated[Path | None, option("Write the result as JSON; - for standard output.", metavar="OUT")] = None
+    html: Annotated[Path | None, option("Write a web page: one file that needs no network.", metavar="OUT")] = None
+    markdown: Annotated[
+        Path | None,
+        option(
+            "Write the answer and the table as Markdown, for a pull request or a job summary; - for standard output.",
+            metavar="OUT",
+        ),
+    ] = None
+    title: Annotated[str | None, option("The heading of what is shown.", metavar="TEXT")] = None
+    model_info: Annotated[
+        Path | None,
+        option(
+            "What you know of the models, for the page: a CSV file with a column model and any others, such as "
+            "organisation, link, date, price or tokens.",
+            metavar="FILE",
+        ),
+    ] = None
+    with_items: Annotated[
+        bool,
+        option(
+            "With --html: write the mean scores of models on single items into the page, so that it shows on which "
+            "items one model beats another. At most 2,000 items and 60 models."
+        ),
+    ] = False
+    all_rows: Annotated[bool, option("Print all models, not only the first 60.", names="--all")] = False
+    verbose: Annotated[
+        bool, option("Print the full statement of the guarantee and its assumptions.", names="-v --verbose")
+    ] = False
+
+    def __post_init__(self) -> None:
+        for name, given in (("--model-info", self.model_info is not None), ("--with-items", self.with_items)):
+            if given and self.html is None:
+                raise DomainError(f"{name} adds to a page; add --html OUT to write the page")
+        if self.json == self.markdown == STANDARD_OUTPUT:
+            raise DomainError("--json - and --markdown - both write to standard output; give one of them a file name")
+
+    @property
+    def has_document(self) -> bool:
+        """Whether a document is written that states where its scores come from."""
+        return self.json is not None or self.html is not None
