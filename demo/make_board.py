@@ -20,7 +20,7 @@ NEW = [(f"e{d:02}-q{q}", f"e{d:02}") for d in range(10) for q in range(3)]
 DESIGN = """\
 alpha = 0.05            # largest probability of any false certificate, over the lifetime of the board
 tau = 0.0               # margin that a difference must exceed, on the [0, 1] scale
-method = "bb-edge-x"    # or bb-edge; evidence, prediction and stakes may override its parts
+method = "bb-edge-x"    # or bb-edge; evidence, prediction, stakes and holm may override its parts
 spending = "equal"      # how alpha is divided: equal shares ...
 shares = 4              # ... for at most four claims; or "open-ended" for any number
 pairing = "all"         # a new model's runs join every stored replicate, in order; or "first" with first = N

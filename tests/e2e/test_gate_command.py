@@ -214,7 +214,7 @@ def test_copied_runs_are_refused_unless_they_are_allowed(bbedge, policy, tmp_pat
         ("aplha = 0.1\n" + CLAIM, {}, "policy.toml: unknown key 'aplha'; did you mean 'alpha'?"),
         (CLAIM, {"candidate": "nwe"}, "policy.toml: 'nwe' is not a model of the scores; did you mean 'new'?"),
         (CLAIM, {"candidate": "old"}, "policy.toml: 'old' is candidate and baseline"),
-        ("alpha = 0\n" + CLAIM, {}, "policy.toml: alpha = 0"),
+        ("alpha = 0\n" + CLAIM, {}, "policy.toml: 'alpha' = 0"),
         ("[[claims]]\nnot_worse_by = 1.5\n", {}, "policy.toml: not_worse_by = 1.5"),
         ("[[claims]]\nnot_worse_by = 2 %\n", {}, "policy.toml: not a TOML file"),
         ('views = "topic"\n[[claims]]\nbetter_by = 0\nview = "mathe"\n', {}, "did you mean 'math'?"),

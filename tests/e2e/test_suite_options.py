@@ -119,7 +119,7 @@ def test_a_metric_must_be_chosen_and_its_direction_declared(bbedge, tmp_path):
     ("words", "message"),
     [
         (["--views", "topik"], "no column 'topik'"),
-        (["--weights", "topic"], "'math'; expected a number"),
+        (["--weights", "topic"], "'math' in the column 'topic' is not a weight"),
         (["--share", "math=0.3"], "--share needs --views"),
         (["--views", "topic", "--share", "math"], "--share 'math' is not VIEW=PART"),
         (["--views", "topic", "--share", "math=x"], "--share 'math=x' is not VIEW=PART"),

@@ -85,7 +85,7 @@ def test_every_direction_reads_its_own_worst_case(case):
 @settings(max_examples=6, derandomize=True, deadline=None)
 def test_evidence_never_exceeds_exact_arithmetic(kind, case):
     items, _, holes, options = case
-    options |= {"evidence": kind, "grid": [0.0, 0.3, 0.9], "weights": None}
+    options |= {"evidence": kind, "stakes": None, "grid": [0.0, 0.3, 0.9], "weights": None}
     design = make(items, **options)
     found = evidence_of(design, holes).log_e()
     labels = {}

@@ -88,7 +88,7 @@ def test_a_file_that_is_dropped_takes_its_model_with_it(name, tmp_path):
     whole = read(shape, tmp_path)
     assert len(whole.models) == 2
     if len(files) == 2:
-        chosen = {key: value[1:] if key == "model_names" else value for key, value in shape.choices.items()}
+        chosen = {key: value[1:] if key == "model_name" else value for key, value in shape.choices.items()}
         rest = read_scores(files[1], least_models=1, **chosen, **shape.reading)
         assert rest.models == whole.models[1:]
         np.testing.assert_array_equal(rest.values, whole.values[:, 1:])

@@ -83,7 +83,7 @@ def announcement(board: Board) -> str:
         f"equal shares for {design.shares} claims" if design.spending == "equal" else "6/(pi^2 (v+1)^2) for claim v"
     )
     pairing = "every stored replicate" if design.pairing == "all" else f"the first {design.first} stored replicates"
-    planned = "" if design.planned is None else f"{design.planned} planned replicates, "
+    planned = f"{design.planned} planned replicates, " if design.planned else ""
     what = "certificate or margin" if design.margin_share else "certificate"
     if design.mean_share:
         what = "certificate, margin or interval of a mean"

@@ -334,7 +334,7 @@ def _graph_csv(board: Board) -> str:
 
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    with_views = board.design.views is not None
+    with_views = bool(board.design.views)
     titles = ["winner", "loser", "log_e", "margin", "first_certified", "current"]
     writer.writerow(["epoch", *(["view"] if with_views else []), *titles])
     low, high = board.design.score_range

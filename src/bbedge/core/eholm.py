@@ -148,7 +148,7 @@ class Procedure:
         """What is certified now in each view; in a design with memory, together with everything before."""
         design, space, count, checkpoint = self._design, views[0].space, views[0].run, views[0].checkpoint
         xp, wealth = space.xp, None
-        first, known_checkpoint = (
+        first, first_checkpoint = (
             [xp.asarray(each, device=space.device) for each in known] for known in (self.first, self.first_checkpoint)
         )
         if design.holm == "staggered":

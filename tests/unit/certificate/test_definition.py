@@ -72,7 +72,11 @@ def test_keys_of_later_versions_are_ignored():
         (("design", "alpha"), 1, "'alpha' = 1 is not a number above 0 and below 1 in 'design'"),
         (("design", "blocks"), [], "'blocks' is not a record in 'design'"),
         (("design", "hash"), "\x1b[31m", r"'hash' = '\x1b[31m' is not a text of the form ^[0-9a-f]{64}$ in 'design'"),
-        (("design", "score_range"), [1, 0], r"score_range=\(1.0, 0.0\) is not allowed"),
+        (
+            ("design", "score_range"),
+            [1, 0],
+            "score_range=(1.0, 0.0) is not allowed; give two finite numbers, lower first",
+        ),
         (("history", "log_e", 0, 1), "x", "'log_e' is not a matrix of numbers in 'history'"),
         (("first_pass",), {"complete": 1}, "'complete' = 1 is not true or false in 'first_pass'"),
         (("edges", 0), {}, "'winner' is missing in 'edges[0]'"),

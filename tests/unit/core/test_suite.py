@@ -102,17 +102,17 @@ def test_a_metric_must_be_chosen():
 def test_a_column_that_was_not_read_is_refused():
     message = refusal(scores(topic=TOPICS), views="topik", error=DesignError)
     assert "'topic'" in message
-    assert "item_columns=('topik',)" in message
+    assert "item_column=('topik',)" in message
 
 
 @pytest.mark.parametrize(
     ("value", "words"),
-    [("x", "'x'; expected a number"), ("-1", "at least 0"), ("nan", "finite"), ("inf", "finite")],
+    [(text, f"'{text}' in the column 'w' is not a weight") for text in ("x", "-1", "nan", "inf")],
 )
 def test_weights_that_are_no_weights_are_refused(value, words):
     message = refusal(scores(w=("1", value)), weights="w")
     assert words in message
-    assert "item 'q1' in column 'w'" in message
+    assert "of item 'q1'; give a number of at least 0" in message
 
 
 def test_weights_must_not_all_be_zero():

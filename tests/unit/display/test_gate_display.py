@@ -33,7 +33,7 @@ def result(verdict="PASS", *, candidate="new", difference=0.01, bounds=(-0.01, 0
         log_e_against=-1.0,
         log_threshold=3.7,
         looks=(
-            LookResult(replicate=1, part=0.5, verdict="OPEN", lower=-1.0, upper=1.0, difference=None),
+            LookResult(replicate=1, fraction=0.5, verdict="OPEN", lower=-1.0, upper=1.0, difference=None),
             LookResult(replicate=1, verdict="PASS", lower=-0.01, upper=1.0, difference=0.31),
             LookResult(replicate=2, verdict="FAIL", lower=-1.0, upper=0.03, difference=-0.29),
         ),

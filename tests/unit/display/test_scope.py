@@ -8,6 +8,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 from rich.console import Console
 
 from bbedge.certificate.certificate import Certificate
@@ -107,7 +108,7 @@ def test_missing_scores_are_named_with_their_models_and_what_they_cost(of_models
 def test_few_models_are_named_where_many_miss_scores():
     shown = Certificate.made(replace(suite(models=8), gaps=GapCount(of_models=tuple(range(1, 9)))))
     assert missing_scores(shown) == "36 scores are missing (m07: 8, m06: 7, m05: 6, m04: 5, m03: 4, 3 more models)."
-    design = replace(SUITE.design, gaps="worst-case")
+    design = structs.replace(SUITE.design, gaps="worst-case")
     strict = Certificate.made(replace(SUITE, design=design, gaps=GapCount(of_models=(2, 0, 0, 0, 0))))
     assert missing_scores(strict) == "2 scores are missing (m00: 2); each counts against whichever model it could help."
     assert missing_scores(WHOLE) == ""

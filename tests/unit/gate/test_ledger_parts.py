@@ -7,6 +7,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
+from msgspec import structs
 from rich.console import Console
 
 from bbedge.core.checkpoints import Checkpoints, planned_first_run
@@ -205,7 +206,7 @@ def test_a_use_goes_on_with_the_scores_that_it_began_with(begun):
 
 def test_only_planned_looks_are_taken(begun):
     begin(begun, label="whole", checkpoints=None)
-    for label, given in (("one", replace(CHECKPOINTS, order_seed=6)), ("whole", CHECKPOINTS)):
+    for label, given in (("one", structs.replace(CHECKPOINTS, order_seed=6)), ("whole", CHECKPOINTS)):
         other = FirstRun.of_complete(given, EQUAL)
         with pytest.raises(DesignError, match="the checkpoints or the order of blocks differ"):
             record_look(begun, SHARED, some(EQUAL, 0), other, label=label, study=STUDY)

@@ -167,7 +167,7 @@ def test_a_document_that_is_no_object_is_called_so(name, tmp_path):
     path = tmp_path / "a.json"
     path.write_text("[1]")
     with pytest.raises(FormatError, match=r"a\.json: begins with '\[', so that it is no JSON object; expected an obj"):
-        read(path, format=name, model_names=("m",))
+        read(path, format=name, model_name=("m",))
 
 
 def test_a_path_ends_at_a_null():

@@ -32,9 +32,7 @@ def test_columns_are_written(tmp_path, monkeypatch, table, layout):
         ("b", "q1", "math", "1", 1.0),
         ("b", "q2", "code", "1", None),
     ]
-    assert json.loads(pl.read_parquet_metadata(tmp_path / "out.parquet")[METADATA_KEY])["choices"] == {
-        "item_column": ["topic"]
-    }
+    assert json.loads(pl.read_parquet_metadata(tmp_path / "out.parquet")[METADATA_KEY])["item_columns"] == ["topic"]
 
 
 def test_without_columns_the_table_is_what_it_was(tmp_path, table):

@@ -296,5 +296,5 @@ def test_the_metrics_of_a_table_are_named_in_their_order(tmp_path):
     path, metrics = tmp_path / "a.csv", [f"metric{number}" for number in range(20)]
     rows = [f"{model},q1,{metric},1" for model in "ab" for metric in metrics]
     path.write_text("\n".join(["model,item,metric,score", *rows]) + "\n")
-    message = refusal(path, choices=Choices(metric_ranges={"other": (0, 1)}), error=DomainError)
+    message = refusal(path, metric_range={"other": (0, 1)}, error=DomainError)
     assert "the metrics are 'metric0', 'metric1', 'metric2'" in message

@@ -110,9 +110,10 @@ def join_rows(
                 report(f"reading {table.name}: {count:,} rows")
                 reported = count
     merged = merge_models(coder, reading)
-    book.rename(merged)
-    check_copies(book)
-    refuse_shared_names(book, reading)
+    if logs:
+        book.rename(merged)
+        check_copies(book)
+        refuse_shared_names(book, reading)
     if watch.changed:
         origin = name_origin(reading, "model")
         reworded = origin is not None and origin.kind == "field"
@@ -143,15 +144,15 @@ def join_rows(
         are_seeds=are_seeds,
         blocked="block" in coder.vocabularies,
         notes=(
-            *_log_notes(logs, book, watch, replicates),
+            *(_log_notes(logs, book, watch, replicates) if logs else ()),
             *(scales.notes() if scales is not None else ()),
             *wide_notes(tables, reading),
             *merged_notes(merged),
             *(path_notes(coder) if len(replicates) == 1 else ()),
             *sources.notes(),
         ),
-        runs=book.identities(),
-        missing_hint=watch.gaps(),
+        runs=book.identities() if logs else {},
+        missing_hint=watch.gaps() if logs else "",
         sources=sources,
         described=wanted,
         score_range=score_range if scales is None else scales.score_range,
