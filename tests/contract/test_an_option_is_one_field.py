@@ -1,14 +1,9 @@
 """An option of a design is one field: a made-up one, added to a copy of the package, is found on every face of it."""
 
-import os
-import shutil
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from package_copy import ROOT, edited_copy
+
 FIELD = """    patience: Annotated[
         Part | UnsetType, option("A made-up option.", metavar="SHARE", default=False)
     ] = UNSET
@@ -16,6 +11,12 @@ FIELD = """    patience: Annotated[
     def __post_init__(self) -> None:
         # msgspec"""
 ARGUMENT = "    copies: Copies\n    patience: float | None\n    tau: float\n"
+EDITS = {
+    "src/bbedge/records/options.py": [
+        ("    def __post_init__(self) -> None:\n        # msgspec", FIELD),
+        ("    copies: Copies\n    tau: float\n", ARGUMENT),
+    ]
+}
 
 PYTHON = """
 import json, sys
@@ -65,25 +66,7 @@ assert "| `patience` |" in schema.page()
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("copy")
-    shutil.copytree(ROOT / "src" / "bbedge", folder / "bbedge", ignore=shutil.ignore_patterns("__pycache__"))
-    path = folder / "bbedge" / "records" / "options.py"
-    text = path.read_text(encoding="utf-8")
-    for old, new in (
-        ("    def __post_init__(self) -> None:\n        # msgspec", FIELD),
-        ("    copies: Copies\n    tau: float\n", ARGUMENT),
-    ):
-        assert text.count(old) == 1
-        text = text.replace(old, new)
-    path.write_text(text, encoding="utf-8")
-    environment = os.environ | {"PYTHONPATH": str(folder), "NO_COLOR": "1", "COLUMNS": "200"}
-
-    def run(*words):
-        return subprocess.run(
-            [sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False
-        )
-
-    return run
+    return edited_copy(tmp_path_factory.mktemp("copy"), EDITS)
 
 
 @pytest.mark.every_push("one option, one place: what the next options rely on")

@@ -35,12 +35,11 @@ from bbedge.records.events import (
     NoteAdded,
     ReplicateAdded,
     ScoresAdded,
+    WithoutEvidence,
 )
 from bbedge.records.notes import Note
 from bbedge.records.values import Copies
 from bbedge.text import counted
-
-_Small = ModelRetired | NoteAdded | AttemptBegun | AttemptEnded  # events without scores or items
 
 
 class Board:
@@ -380,7 +379,7 @@ class Board:
         """Close the database."""
         self._store.close()
 
-    def _append(self, kind: type[_Small], **said: Any) -> None:  # noqa: ANN401 - the fields of the event
+    def _append(self, kind: type[ModelRetired | WithoutEvidence], **said: Any) -> None:  # noqa: ANN401 - the fields of the event
         with self._change() as change:
             change.append(kind(epoch=change.state.epoch.number, **said))
 

@@ -23,15 +23,13 @@ from bbedge.ledger.vectors import digest
 from bbedge.records.codec import to_json
 from bbedge.records.design import IncompleteRule
 from bbedge.records.events import (
-    AttemptBegun,
-    AttemptEnded,
     BoardEvent,
     Created,
     ModelAdded,
     NewEdge,
-    NoteAdded,
     PilotAdded,
     ReplicateAdded,
+    WithoutEvidence,
 )
 from bbedge.records.values import Copies
 
@@ -63,7 +61,7 @@ def saved_sums(events: Iterable[LedgerEvent]) -> dict[int, str]:
     """The last checksum that the ledger states for the saved evidence of each claim."""
     sums: dict[int, str] = {}
     for event in events:
-        if not isinstance(event.content, NoteAdded | AttemptBegun | AttemptEnded):
+        if not isinstance(event.content, WithoutEvidence):
             sums |= event.content.cache
     return sums
 
@@ -199,7 +197,7 @@ class Change:
 
     def _write(self, event: BoardEvent, vectors: Mapping[int, Mapping[str, StoredVector]]) -> BoardEvent:
         stages = changed_stages(self.state, event)
-        if not isinstance(event, NoteAdded | AttemptBegun | AttemptEnded):
+        if not isinstance(event, WithoutEvidence):
             event = replace(event, cache=save(self.session, stages))
         entry = LedgerEvent.now(self.events[-1] if self.events else None, event.kind, to_json(event))
         _ = entry.content  # what could not be read again is not written

@@ -343,14 +343,6 @@ class AttemptEnded(_InEpoch, frozen=True, kw_only=True):
 
 ScoresAdded = PilotAdded | ReplicateAdded | ModelAdded
 """The events that scores come with."""
-BoardEvent = (
-    Created
-    | PilotAdded
-    | ReplicateAdded
-    | ModelAdded
-    | ItemsAdded
-    | ModelRetired
-    | NoteAdded
-    | AttemptBegun
-    | AttemptEnded
-)
+WithoutEvidence = NoteAdded | AttemptBegun | AttemptEnded
+"""The events that leave all evidence as it is, so that they name none that was saved."""
+BoardEvent = Created | PilotAdded | ReplicateAdded | ModelAdded | ItemsAdded | ModelRetired | WithoutEvidence
