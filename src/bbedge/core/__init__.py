@@ -1,4 +1,4 @@
-"""The statistics: NumPy and SciPy only; no files, no clock, no global random state, no printing.
+"""The statistics: NumPy and SciPy on records; no files, no clock, no global random state, no printing.
 
 From the inside out: :mod:`stakes`, :mod:`panels` and :mod:`design` say what is frozen beforehand; :mod:`scores` holds
 panels, and :mod:`arrays` says on which device arrays are; :mod:`predictions`, :mod:`penalties` and :mod:`evidence` turn

@@ -37,7 +37,7 @@ from bbedge.core.stakes import EntryGroup
 from bbedge.errors import DataError, DesignError
 from bbedge.text import quoted
 
-_STATE_VERSION = 1
+_VERSION = 1
 
 
 class Evidence:
@@ -47,9 +47,8 @@ class Evidence:
     replicates and ``P`` is the penalty of the evidence kind (:mod:`bbedge.core.penalties`); the evidence of a
     direction is the mixture over stakes (:mod:`bbedge.core.mixture`).
 
-    ``device`` names where the arrays live: ``cpu`` (NumPy) or a device of PyTorch such as ``cuda``. Left out, the
-    first panel decides: an array of PyTorch or CuPy stays where it is. ``batch`` runs independent repetitions of the
-    same design together; panels and results then have these leading axes.
+    ``device`` is where arrays live: ``cpu`` (NumPy), or a device of PyTorch such as ``cuda``. Left out, the first panel
+    decides. ``batch`` runs independent repetitions of the design together; panels and results have these leading axes.
 
     **Guarantee:** for a direction whose null is true, ``exp(log_e)`` never exceeds a nonnegative supermartingale
     that starts at one. Rounding can lower it and never raise it.
@@ -379,11 +378,10 @@ class Evidence:
 
 
 def _identity(design: Design) -> State:
-    """The arrays that name the design in a state."""
-    # The design's hash does not see the order of models and items; the arrays of a state do.
+    """The arrays that name the design in a state: its hash, and the order of models and items, which that ignores."""
     order = hashlib.sha256(json.dumps([design.models, design.items]).encode("ascii")).digest()
     return {
-        "version": np.array([_STATE_VERSION]),
+        "version": np.array([_VERSION]),
         "design": np.frombuffer(bytes.fromhex(design.hash), dtype=np.uint8),
         "order": np.frombuffer(order, dtype=np.uint8),
     }
@@ -395,8 +393,8 @@ def _check_identity(design: Design, arrays: State) -> None:
         version, *saved = int(arrays["version"][0]), arrays["design"].tobytes(), arrays["order"].tobytes()
     except DAMAGE as error:
         raise DataError(DAMAGED) from error
-    if version != _STATE_VERSION:
-        raise DataError(f"the saved evidence has version {version}; this bbedge reads version {_STATE_VERSION}")
+    if version != _VERSION:
+        raise DataError(f"the saved evidence has version {version}; this bbedge reads version {_VERSION}")
     own = _identity(design)
     if saved != [own["design"].tobytes(), own["order"].tobytes()]:
         raise DesignError("the saved evidence belongs to another design; rebuild it from the panels")
