@@ -72,10 +72,10 @@ def _show_contents(console: Console, found: Survey) -> None:
     if found.metrics:
         heads = ("name", "task", "samples", "smallest to largest", "")
         _grid(console, "Metrics: --metric", heads, _metric_rows(found))
-    if any(len(of_task) > 1 for of_task in found.filters.values()):
+    if any(len(of_task) > 1 for of_task in found.samples.filters.values()):
         rows = [
             (shown(each), shown(task), f"{n:,}")
-            for task, of_task in found.filters.items()
+            for task, of_task in found.samples.filters.items()
             for each, n in of_task.items()
         ]
         _grid(console, "Filters: --filter", ("name", "task", "samples"), rows)
@@ -113,11 +113,11 @@ def _show_missing(console: Console, found: Survey) -> None:
     """Print how many scores are missing, by model and by kind of error as far as logs say."""
     if not found.missing:
         return
-    kinds = [kind for kind in ERROR_KINDS if any(each.kinds[kind] for each in found.missing)]
-    ranked = sorted(found.missing, key=lambda each: -sum(each.kinds.values()))
+    kinds = [kind for kind in ERROR_KINDS if any(of_model[kind] for of_model in found.missing.values())]
+    ranked = sorted(found.missing.items(), key=lambda each: -sum(each[1].values()))
     rows = [
-        (shown(each.model, 30), *(f"{each.kinds[kind]:,}" if each.kinds[kind] else "" for kind in kinds))
-        for each in ranked[:_MOST_FILES]
+        (shown(model, 30), *(f"{of_model[kind]:,}" if of_model[kind] else "" for kind in kinds))
+        for model, of_model in ranked[:_MOST_FILES]
     ]
     if len(ranked) > _MOST_FILES:
         rows.append((f"and {len(ranked) - _MOST_FILES:,} more", *("" for _ in kinds)))
@@ -181,12 +181,12 @@ def _document(found: Survey, command: str) -> dict[str, object]:
             {"name": each.name, "tasks": each.tasks, "samples": each.samples, "on_unit_scale": each.on_unit_scale}
             for each in found.metrics
         ],
-        "filters": found.filters,
+        "filters": found.samples.filters,
         "fields": found.fields,
         "item_columns": found.item_columns,
-        "errors": found.errors,
-        "cached": found.cached,
-        "missing": [{"model": each.model, **each.kinds} for each in found.missing],
+        "errors": found.samples.errors,
+        "cached": found.samples.cached,
+        "missing": [{"model": model, **of_model} for model, of_model in found.missing.items()],
         "complete": scores is not None,
         "models": None if scores is None else scores.models,
         "items": None if scores is None else len(scores.items),
@@ -255,11 +255,14 @@ def _suspicions(found: Survey) -> list[str]:
     from bbedge.readers.logs.stated import StatedNote
 
     notes = []
-    if found.errors:
-        have = "has" if found.errors == 1 else "have"
-        notes.append(f"{counted(found.errors, 'sample')} ended with an error and {have} no score: {found.first_error}")
-    if found.cached:
-        notes.append(f"{counted(found.cached, 'answer')} came from a cache; a repeated answer is not a replicate.")
+    samples = found.samples
+    if samples.errors:
+        have = "has" if samples.errors == 1 else "have"
+        notes.append(
+            f"{counted(samples.errors, 'sample')} ended with an error and {have} no score: {samples.first_error}"
+        )
+    if samples.cached:
+        notes.append(f"{counted(samples.cached, 'answer')} came from a cache; a repeated answer is not a replicate.")
     constant = [name for name, values in found.fields.items() if values == 1 and name.endswith("_id")]
     if constant:
         notes.append(f"The field {shown(constant[0])} is the same in every sample.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
@@ -91,8 +91,7 @@ def score_columns(table: Table) -> list[str]:
             continue
         numbers = [as_number(value) for value in of_name if value is not None and value != ""]
         if numbers and None not in numbers:
-            on_scale = all(each is not None and 0 <= each <= 1 for each in numbers)
-            found.append((not on_scale, name))
+            found.append((any(each is None or not 0 <= each <= 1 for each in numbers), name))
     return [name for _, name in sorted(found, key=lambda each: each[0])]
 
 
@@ -108,15 +107,13 @@ def _item_columns(table: Table) -> list[str]:
     return [name for _, _, name in sorted(found)]
 
 
-def _leaves(row: Mapping[str, Any], prefix: str = "", depth: int = 0) -> list[tuple[str, Any]]:
+def _leaves(row: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
     """The values of a row with their paths, also those of objects in it."""
-    leaves: list[tuple[str, Any]] = []
     for name, value in row.items():
         if isinstance(value, Mapping) and depth < 4:
-            leaves += _leaves(value, f"{prefix}{name}.", depth + 1)
+            yield from _leaves(value, f"{prefix}{name}.", depth + 1)
         else:
-            leaves.append((f"{prefix}{name}", value))
-    return leaves
+            yield f"{prefix}{name}", value
 
 
 def proposed(
@@ -185,9 +182,11 @@ def next_command(found: Survey, sources: Sequence[str], reading: Reading) -> str
     made += found.proposal
     if found.to_choose and not any(each.name == "metric" for each in made):
         made.append(Argument("metric", _metrics(found)))
-    several_filters = any(len(of_task) > 1 for of_task in found.filters.values())
+    several_filters = any(len(of_task) > 1 for of_task in found.samples.filters.values())
     if found.to_choose and several_filters and not any(each.name == "filter" for each in made):
-        made.append(Argument("filter", tuple(dict.fromkeys(next(iter(each)) for each in found.filters.values()))))
+        made.append(
+            Argument("filter", tuple(dict.fromkeys(next(iter(each)) for each in found.samples.filters.values())))
+        )
     if found.scores is None and not any(each.name in ("score_range", "metric_range") for each in made):
         made += _range(found, made)
     return shlex.join(["bbedge", command, *sources, *(word for argument in made for word in argument.words)])
@@ -220,12 +219,15 @@ def _metrics(found: Survey) -> tuple[str, ...]:
 
 def ranked_metrics(found: Survey) -> list[MetricFacts]:
     """The metrics, those first that a leaderboard is most likely about."""
-
-    def key(metric: MetricFacts) -> tuple[bool, ...]:
-        same = metric.low >= metric.high
-        return metric.lower_is_better, not metric.on_unit_scale, _is_bookkeeping(metric), same
-
-    return sorted(found.metrics, key=key)
+    return sorted(
+        found.metrics,
+        key=lambda each: (
+            each.lower_is_better,
+            not each.on_unit_scale,
+            _is_bookkeeping(each),
+            each.low >= each.high,
+        ),
+    )
 
 
 def _is_bookkeeping(metric: MetricFacts) -> bool:

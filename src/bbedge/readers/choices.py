@@ -40,6 +40,7 @@ Range = tuple[float, float]
 """Two ends of a scale of scores."""
 Named = Literal["model", "replicate"]
 """What the path of a file, or a field of a log, can name."""
+NAMED: tuple[Named, ...] = get_args(Named)
 _ENDINGS = re.compile(r"(\.(csv|tsv|tab|jsonl|ndjson|json|parquet|pq|eval|xlsx))?(\.gz)?$", re.IGNORECASE)
 """The endings of a file's name that are not part of the name of a model."""
 
@@ -57,7 +58,7 @@ def without_ending(name: str) -> str:
 class Origin:
     """Where the name of a model or of a replicate is found, if not in a column or where a log has it.
 
-    >>> Origin.parse("path:runs/([^/]+)/", role="model").in_path("logs/runs/gpt/a.jsonl")
+    >>> Origin.parse("path:runs/([^/]+)/", role="model").in_path("logs/runs/gpt/a.jsonl", "model")
     'gpt'
     >>> Origin.parse("task_args.prompt", role="model")
     Origin(kind='field', text='task_args.prompt')
@@ -95,10 +96,10 @@ class Origin:
         """Whether the path of a file says it, so that it works for every kind of file."""
         return self.kind in ("file", "folder", "path")
 
-    def in_path(self, path: str) -> str | None:
+    def in_path(self, path: str, role: Named) -> str | None:
         """The part of a path that is the name; None if there is none, or if the path does not say it."""
         if self.kind == "file":
-            return PurePath(path).name
+            return without_ending(PurePath(path).name) if role == "model" else PurePath(path).name
         if self.kind == "folder":
             return PurePath(os.path.abspath(path)).parent.name or None  # noqa: PTH100 - links keep their names
         match = re.search(self.text, PurePath(path).as_posix()) if self.kind == "path" else None
@@ -123,6 +124,12 @@ def name_origin(reading: Reading, role: Named) -> Origin | None:
     return None if given is None else Origin.parse(given, role=role)
 
 
+def field_naming_models(reading: Reading) -> str | None:
+    """The field of logs that names the models, if one was chosen."""
+    origin = name_origin(reading, "model")
+    return origin.text if origin is not None and origin.kind == "field" else None
+
+
 def replicates_are_seeds(reading: Reading) -> bool:
     """Whether what names replicates is called a seed: a label, which counts nothing."""
     origin = name_origin(reading, "replicate")
@@ -137,9 +144,7 @@ def name_in_path(reading: Reading, path: str, role: Named) -> str | None:
     origin = name_origin(reading, role)
     if origin is None or not origin.is_of_path:
         return None
-    found = origin.in_path(path)
-    if found is not None and role == "model" and origin.kind == "file":
-        found = without_ending(found)
+    found = origin.in_path(path, role)
     if not found:
         choice = f"{role}_from"
         raise FormatError(
@@ -182,8 +187,7 @@ def check_model_names(reading: Reading, seen: Sequence[tuple[str, str | None]]) 
 
 def choice_for_logs(reading: Reading, *, metrics: bool = False) -> Argument | None:
     """A choice that only means something for logs, if one was made; ``metrics``: unless tables name metrics."""
-    roles: tuple[Named, Named] = ("replicate", "model")
-    origins = {f"{role}_from": name_origin(reading, role) for role in roles}
+    origins = {f"{role}_from": name_origin(reading, role) for role in reversed(NAMED)}
     of_paths = (name for name, origin in origins.items() if origin is not None and not origin.is_of_path)
     names = (*(() if metrics else ("metric", "metric_range")), "filter", "model_name", *of_paths, "without_metric")
     return next((Argument(name) for name in names if getattr(reading, name)), None)
@@ -274,13 +278,13 @@ class IncompletePolicy:
 
     def __str__(self) -> str:
         """The text of the policy."""
-        words: list[str] = [self.drop] if self.drop else []
-        if self.stopped:
-            words.append("stopped")
-        if self.default != "refuse":
-            words.append(self.default)
-        words += [f"{kind}={treatment}" for kind, treatment in self.kinds]
-        return ",".join(words) or "refuse"
+        words = (
+            self.drop,
+            "stopped" if self.stopped else None,
+            self.default if self.default != "refuse" else None,
+            *(f"{kind}={treatment}" for kind, treatment in self.kinds),
+        )
+        return ",".join(filter(None, words)) or "refuse"
 
     @property
     def refuses(self) -> bool:

@@ -26,7 +26,7 @@ from bbedge.readers.assemble.grid import Grid, natural_key
 from bbedge.readers.assemble.joining import CodedRows, join_rows
 from bbedge.readers.assemble.shaping import original_items
 from bbedge.readers.limits import limited
-from bbedge.readers.logs.runs import RunBook, Watch
+from bbedge.readers.logs.runs import Watch
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.read_scores import harmless_names
 from bbedge.readers.sources import find_sources, fingerprint
@@ -127,19 +127,23 @@ def _described(rows: CodedRows, items: Sequence[str], blocks: str | None) -> dic
 
 def _batches(rows: CodedRows, grid: Grid, described: Mapping[str, Sequence[str]]) -> Iterator[pl.DataFrame]:
     """The rows in the order of replicates, models and items, so that the same scores give the same table."""
-    replicate_names, model_names, item_names = grid.names
-    of_items = original_items(rows.coder, item_names)
-    names = [pl.Series(of, dtype=pl.String) for of in (replicate_names, model_names, of_items)]
+    of_items = original_items(rows.coder, grid.names[2])
+    names = [pl.Series(of, dtype=pl.String) for of in (*grid.names[:2], of_items)]
     others = {name: pl.Series(values, dtype=pl.String) for name, values in described.items()}
     labels = pl.Series(rows.coder.names("block") if rows.blocked else [], dtype=pl.String)
     for cells, scores, blocks in _dense(rows, grid) if grid.is_dense(rows.coder) else _sparse(rows, grid):
         places = np.unravel_index(cells, grid.shape)
         replicates, models, items = (of.gather(at) for of, at in zip(names, places, strict=True))
-        columns = {"model": models, "item": items}
-        if blocks is not None:
-            columns["block"] = labels.gather(blocks)
-        columns |= {name: of.gather(places[2]) for name, of in others.items()}
-        yield pl.DataFrame({**columns, "replicate": replicates, "score": pl.Series(scores).fill_nan(None)})
+        yield pl.DataFrame(
+            {
+                "model": models,
+                "item": items,
+                **({} if blocks is None else {"block": labels.gather(blocks)}),
+                **{name: of.gather(places[2]) for name, of in others.items()},
+                "replicate": replicates,
+                "score": pl.Series(scores).fill_nan(None),
+            }
+        )
 
 
 def _dense(rows: CodedRows, grid: Grid) -> Iterator[_Part]:
@@ -198,8 +202,7 @@ def table_kind(out: str | os.PathLike[str]) -> Literal["parquet", "csv", "jsonl"
     >>> table_kind("scores.csv"), table_kind("scores.parquet")
     ('csv', 'parquet')
     """
-    ending = Path(out).suffix.lower()
-    kind = KINDS.get(ending)
+    kind = KINDS.get(Path(out).suffix.lower())
     if kind is None:
         raise DomainError(f"{shown_path(out)}: use a file name that ends with {', '.join(KINDS)}")
     return kind
@@ -225,7 +228,7 @@ def sample_addresses(
         files = find_sources(paths, reading).files if paths else ()
         logs = [(each.path, each.reader) for each in files if each.reader is not None]
         for (path, reader), name in zip(logs, harmless_names([path for path, _ in logs]), strict=True):
-            table = LogTable(path, reader, reading=reading, book=RunBook(), watch=Watch())
+            table = LogTable(path, reader, reading=reading, watch=Watch())
             unit = ", line" if table.log.counts == "line" else ", sample"
             for asked in table.asked():
                 key = asked.model, asked.sample.item

@@ -31,8 +31,7 @@ _AFTER_VALUE = " \t\n\r,:]}"
 
 def objects(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a file of JSON lines, each with its line."""
-    for line, content in lines(path):
-        yield line, _object(content, f"{shown_path(path)}:{line}")
+    return ((line, _object(content, f"{shown_path(path)}:{line}")) for line, content in lines(path))
 
 
 @contextmanager
@@ -104,8 +103,7 @@ class JsonStream:
         self._decoder = json.JSONDecoder(object_pairs_hook=self._unique if unique else None)
         self._codec = codecs.getincrementaldecoder("utf-8-sig")()
         self._text, self._at = "", 0
-        self._ended = False
-        self._waiting = False
+        self._ended = self._waiting = False
         self._line = 1
 
     def opens(self) -> str:
@@ -196,8 +194,9 @@ class JsonStream:
     def _expect(self, character: str) -> None:
         found = self.opens()
         if found != character:
-            what = "it ends in the middle" if not found else f"{quoted(found)} where {quoted(character)} should be"
-            raise self._broken(what)
+            raise self._broken(
+                f"{quoted(found)} where {quoted(character)} should be" if found else "it ends in the middle"
+            )
         self._at += 1
 
     def _more(self) -> bool:

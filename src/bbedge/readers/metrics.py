@@ -87,10 +87,7 @@ class MetricScales:
                 )
 
     def _range(self, metric: str) -> Range:
-        found = self._used.get(metric)
-        if found is None:
-            found = self._used[metric] = self.ranges.get(metric, self.usual)
-        return found
+        return self._used.setdefault(metric, self.ranges.get(metric, self.usual))
 
 
 def _problem(metric: str, value: float | bool, worst: float, best: float) -> tuple[Part, ...]:
@@ -190,19 +187,13 @@ def with_usage(log: Log, reading: Reading, *, name: str) -> Log:
         if not found or not sample.scores:
             return sample
         for each in found:
-            _check_range(each, ranges.get(each, _UNIT), name)
+            worst, best = ranges.get(each, _UNIT)
+            if worst <= best:
+                raise FormatError(
+                    f"{name}: {quoted(each)} is what an answer took, of which less is better; declare the most that is "
+                    "possible, and 0 as the best value, with ",
+                    Argument("metric_range", {shown(each): (Blank("MOST"), 0)}),
+                )
         return replace(sample, scores={**sample.scores, **found})
 
     return replace(log, samples=lambda: map(merged, log.samples())) if asked else log
-
-
-def _check_range(metric: str, ends: Range, name: str) -> None:
-    """Refuse a range of which more is better: an answer that takes less is the better one."""
-    worst, best = ends
-    if best < worst:
-        return
-    raise FormatError(
-        f"{name}: {quoted(metric)} is what an answer took, of which less is better; declare the most that is possible, "
-        "and 0 as the best value, with ",
-        Argument("metric_range", {shown(metric): (Blank("MOST"), 0)}),
-    )

@@ -56,11 +56,8 @@ def naming_errors(path: str, name: str | None = None) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        if Path(path).is_symlink():
-            raise FormatError(
-                f"{name}: a link to a file that does not exist; restore the file or remove the link"
-            ) from None
-        raise FormatError(f"{name}: no such file; check the path") from None
+        link = "a link to a file that does not exist; restore the file or remove the link"
+        raise FormatError(f"{name}: {link if Path(path).is_symlink() else 'no such file; check the path'}") from None
     except IsADirectoryError:
         raise FormatError(f"{name}: a directory, not a file; name the files in it one by one") from None
     except PermissionError:
@@ -138,8 +135,9 @@ class _Unpacked:
             limits, found = limits_in_force(), Path(self._path).stat()
             unpacked = self._size
             if found.st_size * _MOST_DEFLATED > limits.unpacked_bytes:
-                whole = _unpacked_size(self._path, limits.most_unpacked(found.st_size), found.st_mtime_ns)
-                unpacked = max(unpacked, whole)
+                unpacked = max(
+                    unpacked, _unpacked_size(self._path, limits.most_unpacked(found.st_size), found.st_mtime_ns)
+                )
             limits.check_unpacked(unpacked, packed=found.st_size, name=self._name)
         return data
 
@@ -192,11 +190,12 @@ def whole_pieces(
 def whole_lines(path: str, name: str | None = None) -> Iterator[tuple[int, bytes]]:
     """The bytes of a file in pieces that end with a line, each with the number of its first line."""
     name = name or shown_path(path)
-
-    def check(rest: bytes, line: int) -> None:
-        limits_in_force().check_line(len(rest), place=f"{name}:{line}")
-
-    return whole_pieces(pieces(path, name), first_line=1, end_in=lambda data: data.rfind(b"\n") + 1, check=check)
+    return whole_pieces(
+        pieces(path, name),
+        first_line=1,
+        end_in=lambda data: data.rfind(b"\n") + 1,
+        check=lambda rest, line: limits_in_force().check_line(len(rest), place=f"{name}:{line}"),
+    )
 
 
 def lines(path: str, name: str | None = None) -> Iterator[tuple[int, bytes]]:
@@ -224,10 +223,12 @@ def filled_lines(piece: bytes, number: int) -> Iterator[tuple[int, bytes]]:
 
 def lines_if_plain(chunk: bytes, *, quote: bytes | None = None) -> int | None:
     """The number of lines of a piece without blank lines and, where one is given, without quotes; otherwise None."""
-    if quote is not None and quote in chunk:
-        return None
-    # A line that begins with white space may be blank; a search for fixed bytes is much faster than a pattern.
-    if chunk.startswith(_WHITE) or any(b"\n" + white in chunk for white in _WHITE):
+    if (
+        (quote is not None and quote in chunk)
+        # A line that begins with white space may be blank; a search for fixed bytes is much faster than a pattern.
+        or chunk.startswith(_WHITE)
+        or any(b"\n" + white in chunk for white in _WHITE)
+    ):
         return None
     return chunk.count(b"\n") + (not chunk.endswith(b"\n"))
 
@@ -316,25 +317,21 @@ def _ending(head: bytes) -> str:
 
 
 def files_of(given: str) -> tuple[list[str], bool]:
-    """The files of a path, and whether it was searched for them."""
+    """The files of a path, and whether it was searched for them.
+
+    A folder is searched for all files below it, a pattern for those that fit; hidden ones are left alone. A folder that
+    is reached by its own path and by links is entered by its own path, and by one link otherwise.
+    """
     check_path(given)
     # os.path and not pathlib, which raises on names that are too long.
     if os.path.isdir(given):  # noqa: PTH112
-        return files_below(given), True
+        return sorted(_search(given, (_ANY_DEPTH,))), True
     if glob.has_magic(given) and not os.path.lexists(given):
         found = files_matching(given)
         if not found:
             raise FormatError(f"{shown_path(given)}: no such file, and none that fits it as a pattern; check the path")
         return found, True
     return [given], False
-
-
-def files_below(folder: str) -> list[str]:
-    """All files below a folder, in order; hidden ones are left alone.
-
-    A folder that is reached by its own path and by links is entered by its own path, and by one link otherwise.
-    """
-    return sorted(_search(folder, (_ANY_DEPTH,)))
 
 
 def files_matching(pattern: str) -> list[str]:
@@ -373,13 +370,12 @@ def _search(start: str, parts: Sequence[str]) -> Iterator[str]:
 
 def _fitting(folder: str, part: str) -> Iterator[str]:
     """The entries of a folder that fit one part of a pattern, in order."""
-    if part != _ANY_DEPTH and not glob.has_magic(part):
-        path = os.path.join(folder, part)  # noqa: PTH118 - as text, which keeps how the pattern was written
-        if os.path.lexists(path):
-            yield path
-        return
-    with naming_errors(folder):
-        names = sorted(os.listdir(folder or os.curdir))  # noqa: PTH208
+    # Paths are joined as text, which keeps how the pattern was written.
+    if part == _ANY_DEPTH or glob.has_magic(part):
+        with naming_errors(folder):
+            names = sorted(os.listdir(folder or os.curdir))  # noqa: PTH208
+    else:
+        names = [part] if os.path.lexists(os.path.join(folder, part)) else []  # noqa: PTH118
     for name in names:
         hidden = name.startswith(".") and not part.startswith(".")
         if not hidden and (part == _ANY_DEPTH or fnmatchcase(name, part)):

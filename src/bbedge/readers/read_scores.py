@@ -19,7 +19,6 @@ from bbedge.text import quoted, shown
 
 if TYPE_CHECKING:
     from bbedge.core.scores import JudgedScores, Scores, SourceFile
-    from bbedge.readers.assemble.joining import CodedRows
     from bbedge.readers.sources import Source
 
 
@@ -94,15 +93,14 @@ def scores_in(
     from bbedge.readers.assemble.pivot import build_panels, named_scores
     from bbedge.readers.assemble.shaping import original_items
 
-    policy = IncompletePolicy.of(reading.incomplete)
+    policy, report = IncompletePolicy.of(reading.incomplete), progress or (lambda _: None)
     if not sources:
         raise DomainError("no table to read; pass one or more files or data frames")
     with limited(reading.max_size):
         rows = join_rows(sources, reading, progress=progress)
-        if progress is not None:
-            progress("arranging the scores")
+        report("arranging the scores")
         panels = build_panels(rows, policy=policy, least_models=least_models)
-        names = panels.names[2]
+        names = panels.items
         rows.described.check_listed(rows.coder, names)
         listed_blocks = rows.described.blocks(rows.coder, names) if reading.blocks is None else None
         of_items = listed_blocks or original_items(rows.coder, names)
@@ -113,21 +111,16 @@ def scores_in(
         scores = named_scores(rows, panels, of_items, blocked=rows.blocked or listed_blocks is not None)
         if not (identify or provenance):
             return scores
-        if progress is not None:
-            progress("hashing the files")
+        report("hashing the files")
         only_files = all(isinstance(each, str | os.PathLike) for each in sources)
-        return _identified(scores, rows, identify=identify, complete=provenance and only_files)
-
-
-def _identified(scores: Scores, rows: CodedRows, *, identify: bool, complete: bool) -> Scores:
-    """The scores with the files that they came from; with data frames among the sources, these are not all."""
-    found = source_files(rows.sources.files)
-    listing = [] if rows.described.path is None else [source_file(rows.described.path)]
-    return replace(
-        scores,
-        files=tuple(sorted({each.sha256 for each in found})) if identify else (),
-        sources=tuple(sorted([*found, *listing])) if complete else None,
-    )
+        found = source_files(rows.sources.files)
+        listing = [] if rows.described.path is None else [source_file(rows.described.path)]
+        return replace(
+            scores,
+            files=tuple(sorted({each.sha256 for each in found})) if identify else (),
+            # With data frames among the sources, the files are not all.
+            sources=tuple(sorted([*found, *listing])) if provenance and only_files else None,
+        )
 
 
 def read_judgements(
@@ -187,12 +180,16 @@ def source_files(sources: Sequence[Source]) -> list[SourceFile]:
     is kept as it was given, of absolute ones what they have in common is left out.
     """
     names = iter(harmless_names([source.path for source in sources if source.called is None]))
-    return [_source_file(source.path, source.called or next(names)) for source in sources]
+    return [source_file(source.path, source.called or next(names)) for source in sources]
 
 
-def source_file(path: str) -> SourceFile:
-    """A single file."""
-    return _source_file(path, harmless_names([path])[0])
+def source_file(path: str, name: str | None = None) -> SourceFile:
+    """A single file; ``name`` is what to call it where others must be told apart from it."""
+    from bbedge.core.scores import SourceFile
+    from bbedge.readers.sources import fingerprint
+
+    shown_name = name or harmless_names([path])[0]
+    return SourceFile(name=shown_name, sha256=fingerprint(path), bytes=Path(path).stat().st_size)
 
 
 def harmless_names(paths: Sequence[str]) -> list[str]:
@@ -214,12 +211,4 @@ def harmless_names(paths: Sequence[str]) -> list[str]:
 def _name(path: PurePath, common: PurePath | None) -> str:
     if path.is_absolute():
         return path.relative_to(common).as_posix() if common is not None else path.name
-    parts = [part for part in path.parts if part != os.pardir]
-    return PurePath(*parts).as_posix()
-
-
-def _source_file(path: str, name: str) -> SourceFile:
-    from bbedge.core.scores import SourceFile
-    from bbedge.readers.sources import fingerprint
-
-    return SourceFile(name=name, sha256=fingerprint(path), bytes=Path(path).stat().st_size)
+    return PurePath(*(part for part in path.parts if part != os.pardir)).as_posix()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import structs
 
 from bbedge.errors import Argument, Blank, DomainError, FormatError
-from bbedge.readers.choices import Named, OpenChoiceError, name_origin, skip_pattern
+from bbedge.readers.choices import NAMED, OpenChoiceError, name_origin, skip_pattern
 from bbedge.readers.limits import LimitError, UnpackedLimitError
 from bbedge.readers.opening import (
     PIPED,
@@ -110,10 +110,9 @@ def find_sources(
     if format is not None and format not in (*readers(), *TABLE_FORMATS):
         known = ", ".join((*readers(), *TABLE_FORMATS))
         raise DomainError(Argument("format"), f" {quoted(format)} is not known; choose {known}")
-    roles: tuple[Named, Named] = ("replicate", "model")
-    for role in roles:
+    for role in reversed(NAMED):
         name_origin(reading, role)  # refuses what cannot be understood
-    search = _Search(reading=reading, apart=None if reading.items is None else os.path.realpath(reading.items))
+    search = _Search(reading=reading)
     for each in given:
         if each in STANDARD_INPUT:
             search.add(_piped(format))
@@ -127,7 +126,6 @@ class _Search:
     """What was found so far."""
 
     reading: Reading
-    apart: str | None
     found: Sources = field(default_factory=Sources)
     files: dict[str, Source] = field(default_factory=dict)
 
@@ -138,16 +136,15 @@ class _Search:
     def look(self, given: str) -> None:
         """Look at a file, or at all files of a folder or pattern."""
         paths, searched = files_of(given)
-        found = False
+        found, items = False, self.reading.items
         for path in paths:
             pattern = skip_pattern(self.reading, path)
             if pattern is not None:
                 self.found.skipped.setdefault(pattern, []).append(path)
                 found = True
                 continue
-            if searched and self.apart is not None and os.path.realpath(path) == self.apart:
-                continue
-            found |= self._recognise(path, searched=searched)
+            if not searched or items is None or os.path.realpath(path) != os.path.realpath(items):
+                found |= self._recognise(path, searched=searched)
         if not found and searched:
             raise FormatError(
                 f"{shown_path(given)}: none of the {len(paths)} files there holds scores that can be recognised; "
@@ -208,17 +205,16 @@ def _refusal(refused: Sequence[tuple[str, FormatError]]) -> FormatError:
             "\nFix them, or leave files out on purpose with ",
             Argument("skip", (Blank("PATTERN"),)),
         )
-    if isinstance(first, OpenChoiceError):
-        return OpenChoiceError.proposing(first.proposal, *parts)
-    return FormatError(*parts)
+    return (
+        OpenChoiceError.proposing(first.proposal, *parts) if isinstance(first, OpenChoiceError) else FormatError(*parts)
+    )
 
 
 def _recognised(path: str, reading: Reading, *, searched: bool) -> Source | Literal["beside", "unread"]:
     """A file with samples, or why a file that was found in a folder is passed over."""
     format = reading.format  # noqa: A001 - the word of the option
-    if searched and not is_regular(path):
-        return "unread"
-    if searched and not Path(path).stat().st_size and not (is_table(path) and not is_document(path)):
+    may_be_empty = not is_table(path) or is_document(path)
+    if searched and (not is_regular(path) or (may_be_empty and not Path(path).stat().st_size)):
         return "unread"
     check_regular(path)
     if format is not None and not searched:
@@ -239,13 +235,9 @@ def _recognised(path: str, reading: Reading, *, searched: bool) -> Source | Lite
         )
     if path.lower().endswith(SPREADSHEETS):
         raise _spreadsheet(path)
-    if not is_table(path):
-        if not searched:
-            raise _unknown(path)
-        return "unread"
     if searched:
-        return _found_table(path, reading)
-    if is_document(path) and _records_of(path) == "none":
+        return _found_table(path, reading) if is_table(path) else "unread"
+    if not is_table(path) or (is_document(path) and _records_of(path) == "none"):
         raise _unknown(path)
     return Source(path=path, reader=None)
 
@@ -271,10 +263,8 @@ def _found_table(path: str, reading: Reading) -> Source | Literal["unread"]:
 def _records_of(path: str) -> Literal["rows", "inside", "none"]:
     """Whether a JSON document is a list of results, has another list inside, or has none; a broken one is refused."""
     kind = kind_of_json(path, shown_path(path))
-    if kind == "other":
-        return "none"
     if kind != "object":
-        return "rows"
+        return "none" if kind == "other" else "rows"
     try:
         found = record_list(path, shown_path(path))
     except UnpackedLimitError:
@@ -334,8 +324,7 @@ def open_table(path: str, called: str | None = None) -> PlainTable:
         return (RecordsFile if whole else JsonLinesFile)(path=path, called=called)
     for suffix, separator in SEPARATORS.items():
         if ending.endswith(suffix):
-            name = called or shown_path(path)
-            found = separator_of(path, name, separator) if separator == "," else separator
+            found = separator_of(path, called or shown_path(path), separator) if separator == "," else separator
             return DelimitedFile(path=path, separator=found, called=called)
     raise _spreadsheet(path) if path.lower().endswith(SPREADSHEETS) else _unknown(path)
 

@@ -12,7 +12,7 @@ import polars as pl
 from msgspec import structs
 
 from bbedge.errors import Argument, BbedgeError
-from bbedge.readers.assemble.missing_refusal import MissingCellsError, MissingOf
+from bbedge.readers.assemble.missing_refusal import MissingByModel, MissingCellsError
 from bbedge.readers.candidates import proposed
 from bbedge.readers.choices import ChoiceNeededError
 from bbedge.readers.limits import LimitError, limited
@@ -83,63 +83,26 @@ class MetricFacts:
         return self.samples > 0 and self.low >= 0.0 and self.high <= 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Survey:
-    """Everything found."""
-
-    files: tuple[FileFacts, ...]
-    """The files with samples."""
-    beside: int
-    """How many files belong to logs and have no samples."""
-    unread: tuple[str, ...]
-    """Files of folders that were not recognised."""
-    metrics: tuple[MetricFacts, ...]
-    """The metrics of logs."""
-    filters: Mapping[str, Mapping[str, int]]
-    """The filters of each task of the logs, with the number of samples."""
-    fields: Mapping[str, int]
-    """Fields of samples, with the number of their values; what could name blocks."""
-    item_columns: Mapping[str, int]
-    """Columns that describe the items, with the number of their values: of tables those with one value for each item,
-    of logs fields with few values, ``task`` and ``metric`` if there are several."""
-    errors: int
-    """Samples that ended with an error."""
-    first_error: str
-    """The first of them."""
-    cached: int
-    """Samples whose answer came from a cache."""
-    scores: Scores | None
-    """The scores, if they can be read with the choices made."""
-    error: BbedgeError | None
-    """Why they cannot."""
-    to_choose: bool
-    """Whether a metric or a filter is to be chosen, with the proposal if there is one."""
-    remedy: str | None
-    """What ``incomplete`` would have to be, if they cannot because cells are missing."""
-    missing: tuple[MissingOf, ...]
-    """The missing scores by model, if they cannot because of these."""
-    differing: tuple[Differing, ...]
-    """Arguments in which logs of one model differ, if no field was chosen to name models."""
-    proposal: tuple[Argument, ...] = ()
-    """Arguments with which they could be read, or would come closer to it: an example, made without the scores."""
-
-    @property
-    def refused(self) -> str:
-        """Why the scores cannot be read; empty if they can."""
-        return "" if self.error is None else str(self.error)
-
-
 @dataclass(slots=True)
-class _Count:
+class SampleCounts:
+    """What the samples of all logs show."""
+
     metrics: dict[str, MetricFacts] = field(default_factory=dict)
+    """The metrics by name."""
     filters: dict[str, Counter[str]] = field(default_factory=dict)
+    """The filters of each task, with the number of samples."""
     fields: dict[str, set[str]] = field(default_factory=dict)
+    """The values of fields, as far as they are counted."""
     errors: int = 0
+    """Samples that ended with an error."""
     first_error: str = ""
+    """The first of them."""
     cached: int = 0
+    """Samples whose answer came from a cache."""
     runs: list[LogRun] = field(default_factory=list)
 
     def add(self, sample: LogSample, path: str) -> None:
+        """Count one sample."""
         for name, value in sample.scores.items():
             metric = self.metrics.setdefault(name, MetricFacts(name=name))
             if sample.run.task not in metric.tasks:
@@ -161,6 +124,46 @@ class _Count:
                     values.add(text)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """Everything found."""
+
+    files: tuple[FileFacts, ...]
+    """The files with samples."""
+    beside: int
+    """How many files belong to logs and have no samples."""
+    unread: tuple[str, ...]
+    """Files of folders that were not recognised."""
+    samples: SampleCounts
+    """What the samples of the logs show."""
+    metrics: tuple[MetricFacts, ...]
+    """The metrics of logs."""
+    fields: Mapping[str, int]
+    """Fields of samples, with the number of their values; what could name blocks."""
+    item_columns: Mapping[str, int]
+    """Columns that describe the items, with the number of their values: of tables those with one value for each item,
+    of logs fields with few values, ``task`` and ``metric`` if there are several."""
+    scores: Scores | None
+    """The scores, if they can be read with the choices made."""
+    error: BbedgeError | None
+    """Why they cannot."""
+    to_choose: bool
+    """Whether a metric or a filter is to be chosen, with the proposal if there is one."""
+    remedy: str | None
+    """What ``incomplete`` would have to be, if they cannot because cells are missing."""
+    missing: MissingByModel
+    """The missing scores by model, if they cannot because of these."""
+    differing: tuple[Differing, ...]
+    """Arguments in which logs of one model differ, if no field was chosen to name models."""
+    proposal: tuple[Argument, ...] = ()
+    """Arguments with which they could be read, or would come closer to it: an example, made without the scores."""
+
+    @property
+    def refused(self) -> str:
+        """Why the scores cannot be read; empty if they can."""
+        return "" if self.error is None else str(self.error)
+
+
 def survey(
     sources: Sequence[str], reading: Reading = _USUAL, *, progress: Callable[[str], None] | None = None
 ) -> Survey:
@@ -168,7 +171,7 @@ def survey(
 
     A file that cannot be read at all raises, as it would when the scores are read.
     """
-    count, files = _Count(), []
+    count, files = SampleCounts(), []
     scores, refusal, to_choose, gaps = None, None, False, None
     proposal: tuple[Argument, ...] = ()
     with limited(reading.max_size):
@@ -192,30 +195,26 @@ def survey(
         files=tuple(files),
         beside=len(found.beside),
         unread=tuple(found.unread),
+        samples=count,
         metrics=tuple(count.metrics.values()),
-        filters=count.filters,
         fields={name: len(values) for name, values in count.fields.items()},
         item_columns=_item_columns(files, count, found.files, reading),
-        errors=count.errors,
-        first_error=count.first_error,
-        cached=count.cached,
         scores=scores,
         error=refusal,
         to_choose=to_choose,
         remedy=None if gaps is None else gaps.remedy,
-        missing=() if gaps is None else gaps.missing,
+        missing={} if gaps is None else gaps.missing,
         differing=() if reading.model_from is not None else differing_arguments(count.runs),
         proposal=proposal,
     )
 
 
 def _item_columns(
-    files: Sequence[FileFacts], count: _Count, sources: Sequence[Source], reading: Reading
+    files: Sequence[FileFacts], count: SampleCounts, sources: Sequence[Source], reading: Reading
 ) -> dict[str, int]:
     found = ColumnSurvey()
-    for source in sources:
-        if source.reader is None:
-            found.add(source, reading)
+    for source in (each for each in sources if each.reader is None):
+        found.add(source, reading)
     several = {
         "task": len({task for file in files for task in file.tasks}),
         "metric": len(count.metrics),
@@ -224,7 +223,7 @@ def _item_columns(
     return {name: number for name, number in several.items() if 2 <= number <= _CATEGORIES} | found.counts()
 
 
-def _file_facts(source: Source, reading: Reading, count: _Count) -> FileFacts:
+def _file_facts(source: Source, reading: Reading, count: SampleCounts) -> FileFacts:
     if source.reader is None:
         return FileFacts(
             path=source.name,
@@ -273,16 +272,14 @@ class ColumnSurvey:
             chosen = chosen_columns(structs.replace(reading, blocks=None))
             table = with_chosen(open_table(source.path, source.called), chosen)
             if as_wide(table, chosen=chosen, asked=False) is None:
-                roles = find_roles(table.columns(), table=table.name, chosen=chosen)
-                self._look(table, roles)
+                self._look(table, find_roles(table.columns(), table=table.name, chosen=chosen))
         except LimitError:
             raise
         except BbedgeError:
             return
 
     def _look(self, table: ShapedTable, roles: Mapping[Role, str]) -> None:
-        taken = {column for role, column in roles.items() if role != "block"}
-        taken |= self._refused
+        taken = self._refused.union(column for role, column in roles.items() if role != "block")
         names = [name for name in table.plain.field_names() if name.strip() and name not in taken]
         if not names:
             return
@@ -300,17 +297,16 @@ class ColumnSurvey:
     def _count(self, name: str, pairs: pl.DataFrame) -> None:
         """Count values of a column, given with their items; drop it if an item has two, or none."""
         values = pairs[column_key(name)]
-        if values.null_count() or (values.str.strip_chars() == "").any():
-            self._drop(name)
-        elif name == METRIC:
+        blank = values.null_count() or (values.str.strip_chars() == "").any()
+        if name == METRIC and not blank:
             self._metrics |= set(values.unique())
-        elif pairs.height > pairs["item"].n_unique() or values.n_unique() > _VALUES:
-            self._drop(name)
-        else:
-            of_item = self._of_item.setdefault(name, {})
-            if any(of_item.setdefault(item, value) != value for item, value in pairs.iter_rows()):
-                self._drop(name)
-
-    def _drop(self, name: str) -> None:
-        self._refused.add(name)
-        self._of_item.pop(name, None)
+            return
+        of_item = self._of_item.setdefault(name, {})
+        if (
+            blank
+            or pairs.height > pairs["item"].n_unique()
+            or values.n_unique() > _VALUES
+            or any(of_item.setdefault(item, value) != value for item, value in pairs.iter_rows())
+        ):
+            self._refused.add(name)
+            del self._of_item[name]

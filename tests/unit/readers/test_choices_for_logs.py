@@ -148,6 +148,12 @@ def test_replicates_are_named_from_where_the_user_says(tmp_path, source, labels)
     assert scores.numbered == (source not in (None, "seed"))
 
 
+def test_the_current_folder_names_the_replicate_of_a_log_in_it(tmp_path, monkeypatch):
+    inspect_log(tmp_path / "day1" / "a.eval")
+    monkeypatch.chdir(tmp_path / "day1")
+    assert read("a.eval", replicate_from="folder").replicates == ("day1",)
+
+
 def test_epochs_within_named_runs_are_kept_apart(tmp_path):
     files = [
         inspect_log(tmp_path / f"run{n}" / "a.eval", samples=[inspect_sample("q", epoch=e) for e in (1, 2)])

@@ -76,7 +76,7 @@ def test_a_survey_tells_what_to_choose_from():
         "acc": (("choice",), 16),
         "acc_norm": (("choice",), 16),
     }
-    assert found.filters == {"capitals": {"strict": 16, "lenient": 16}, "choice": {"none": 16}}
+    assert found.samples.filters == {"capitals": {"strict": 16, "lenient": 16}, "choice": {"none": 16}}
     assert found.fields["doc.group"] == 4
     assert found.scores is None
     assert "several filters" in found.refused
@@ -92,11 +92,11 @@ def test_a_survey_reads_the_scores_when_all_is_chosen():
 
 def test_a_survey_counts_errors_and_caches():
     found = survey([str(LOGS / "promptfoo" / "troubled")])
-    assert (found.errors, found.cached) == (2, 4)
-    assert "the service was away" in found.first_error
+    assert (found.samples.errors, found.samples.cached) == (2, 4)
+    assert "the service was away" in found.samples.first_error
     assert found.files[0].repeats == 2
     failed = survey([str(LOGS / "inspect" / "failed")])
-    assert sum(file.errors for file in failed.files) == failed.errors == 1
+    assert sum(file.errors for file in failed.files) == failed.samples.errors == 1
 
 
 def test_a_survey_says_which_metrics_are_on_which_scale(tmp_path):

@@ -268,7 +268,7 @@ def test_the_refusal_proposes_every_policy_with_its_outcome():
     ):
         assert part in message, message
     assert error.remedy == "stopped,worst-case"
-    assert [(each.model, each.kinds["unknown"]) for each in error.missing] == [("m1", 10), ("m2", 1)]
+    assert [(model, kinds["unknown"]) for model, kinds in error.missing.items()] == [("m1", 10), ("m2", 1)]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def kinds(*sources, **options):
     """The missing scores by model and kind, without the kinds of which there are none."""
     with pytest.raises(MissingCellsError) as caught:
         read_scores(*sources, **options)
-    return {each.model: {kind: n for kind, n in each.kinds.items() if n} for each in caught.value.missing}
+    return {model: {kind: n for kind, n in kinds.items() if n} for model, kinds in caught.value.missing.items()}
 
 
 @pytest.mark.parametrize(

@@ -151,7 +151,7 @@ def test_seeds_in_paths_need_no_order(tmp_path):
 def test_proposals_replace_a_choice_that_pairs_nothing(tmp_path):
     paths = [str(path) for path in files(tmp_path)]
     found = survey(paths, Reading.of({"replicate_from": "file"}))
-    assert (found.remedy, found.missing) == (None, ())
+    assert (found.remedy, found.missing) == (None, {})
     assert found.proposal == (RUNS,)
 
 

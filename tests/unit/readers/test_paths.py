@@ -7,7 +7,7 @@ import pytest
 
 from bbedge.errors import FormatError
 from bbedge.readers import read_items, read_scores
-from bbedge.readers.opening import files_below, files_matching
+from bbedge.readers.opening import files_matching, files_of
 from bbedge.readers.survey import survey
 
 A = "model,item,score\na,q1,1\na,q2,0\n"
@@ -54,7 +54,7 @@ def test_links_in_a_circle_come_to_an_end(folder):
 
 def test_a_folder_is_entered_by_its_own_path_and_not_by_a_link_to_it(folder):
     (folder / "latest").symlink_to("run")
-    assert files_below(str(folder)) == [str(folder / "run" / "a.csv")]
+    assert files_of(str(folder))[0] == [str(folder / "run" / "a.csv")]
     assert files_matching(f"{folder}/**/latest/*") == [str(folder / "latest" / "a.csv")]
 
 

@@ -70,8 +70,12 @@ class ItemBook:
         other = before != values
         if other.any():
             row = int(other.argmax())
-            place = table.location_of_row(first_row + row)
-            self.conflict = Conflict(place=place, item=int(items[row]), value=int(values[row]), before=int(before[row]))
+            self.conflict = Conflict(
+                place=table.location_of_row(first_row + row),
+                item=int(items[row]),
+                value=int(values[row]),
+                before=int(before[row]),
+            )
 
     def known(self, *, names: Sequence[str], labels: Sequence[str]) -> Mapping[str, str]:
         """The value of each item that has one; ``names`` and ``labels`` are the items and values by code."""
@@ -174,8 +178,7 @@ class Coder:
                 this = "true and false" if scores.dtype == pl.Boolean else "numbers"
                 if kind is not None and this != kind:
                     first = int(scores.is_not_null().arg_max() or 0)
-                    given = str(scores[first]).lower()
-                    raise DataError(f"{table.location_of_row(row + first)}: {mixed(given, kind)}")
+                    raise DataError(f"{table.location_of_row(row + first)}: {mixed(str(scores[first]).lower(), kind)}")
                 kind = this
             values["score"] = _narrow(self._mapped(scores, table, row))
             for key in [key for key in values if is_of_item(key) or (key == "block" and self.score_range is not None)]:

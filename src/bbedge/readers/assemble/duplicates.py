@@ -40,13 +40,12 @@ def check_unique(coder: Coder, grid: Grid) -> None:
         return
     same = ((chunk, np.flatnonzero(grid.cells(chunk) == cell)) for chunk in coder.chunks)
     earlier, first = next((chunk, chunk.first_row + int(rows[0])) for chunk, rows in same if len(rows))
-    before = earlier.table.location_of_row(first)
     replicate, model, item = np.unravel_index(cell, grid.shape)
     chunk, place = coder.located(second)
     said = (
         f"{place}: a second score for model {quoted(grid.names[1][model])}, item "
         f"{quoted(grid.names[2][item])}, replicate {quoted(grid.names[0][replicate])}, first given at "
-        f"{before} ({count} such rows in all); "
+        f"{earlier.table.location_of_row(first)} ({count} such rows in all); "
     )
     raise RepeatedScoreError.proposing(*_remedy(coder, grid, (earlier, chunk), said))
 

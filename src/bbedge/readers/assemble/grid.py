@@ -168,11 +168,11 @@ class Grid:
         labels = coder.names("replicate") if "replicate" in coder.vocabularies else replicates
         models, items = coder.names("model"), coder.names("item")
         names = tuple(replicates), tuple(sorted(models, key=model_key)), tuple(sorted(items, key=natural_key))
-        positions = []
-        for coded, final in zip((labels, models, items), names, strict=True):
-            place = {name: position for position, name in enumerate(final)}
-            positions.append(np.array([place[name] for name in coded], dtype=np.int64))
-        return cls(names=names, positions=positions)
+        places = [{name: position for position, name in enumerate(final)} for final in names]
+        coded = zip((labels, models, items), places, strict=True)
+        return cls(
+            names=names, positions=[np.array([place[name] for name in given], dtype=np.int64) for given, place in coded]
+        )
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -192,8 +192,7 @@ class Grid:
         """Consecutive replicates whose panels fit in memory together; at least one at a time."""
         replicates, models, items = self.shape
         size = min(replicates, max(1, PANELS_IN_MEMORY // (cell_bytes * models * items)))
-        for first in range(0, replicates, size):
-            yield range(first, min(first + size, replicates))
+        return (range(first, min(first + size, replicates)) for first in range(0, replicates, size))
 
     def cells(self, chunk: RowChunk) -> NDArray[np.int64]:
         """The cell of every row of a chunk."""

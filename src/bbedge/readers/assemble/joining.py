@@ -21,9 +21,9 @@ from bbedge.readers.assemble.shaping import (
     describe,
     wide_notes,
 )
-from bbedge.readers.choices import name_origin, replicates_are_seeds
+from bbedge.readers.choices import field_naming_models, replicates_are_seeds
 from bbedge.readers.logs.naming import check_same_questions, merge_models, merged_notes, refuse_shared_names
-from bbedge.readers.logs.runs import RunBook, Watch, check_caches, check_copies, run_notes
+from bbedge.readers.logs.runs import Watch, check_caches, check_copies, run_notes
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.metrics import MetricScales
 from bbedge.readers.sources import Sources, find_sources, fingerprint
@@ -77,14 +77,17 @@ def join_rows(
     progress: Callable[[str], None] | None = None,
 ) -> CodedRows:
     """Read everything. Scores that are not ``mapped`` to [0, 1] are not checked against the score range either."""
-    book, watch, wanted = RunBook(), Watch(), describe(reading)
-    scales = _scales(reading, wanted) if mapped else None
+    watch, wanted = Watch(), describe(reading)
+    book = watch.book
+    scales = None
+    if mapped and (METRIC in wanted.names or reading.metric_range):
+        scales = MetricScales(ranges=reading.metric_ranges, usual=reading.score_range)
     if not mapped and reading.metric_range:
         raise DomainError(Argument("metric_range"), " has no effect here: scores are kept as they are; leave it out")
     shaping = Shaping(chosen=chosen_columns(reading), reading=reading, described=wanted, scales=scales)
     paths = [os.fspath(each) for each in given if isinstance(each, str | os.PathLike)]
     sources = find_sources(paths, reading)
-    tables = _opened(given, sources, shaping, book, watch)
+    tables = _opened(given, sources, shaping, watch)
     logs = [table for table in tables if isinstance(table, LogTable)]
     shaping.check(tables, logs)
     if not any(isinstance(table, LogTable) or table.by_metric for table in tables):
@@ -115,8 +118,7 @@ def join_rows(
         check_copies(book)
         refuse_shared_names(book, reading)
     if watch.changed:
-        origin = name_origin(reading, "model")
-        reworded = origin is not None and origin.kind == "field"
+        reworded = field_naming_models(reading) is not None
         check_same_questions((each for log in logs for each in log.asked()), watch.changed, reworded=reworded)
     if scales is not None:
         scales.check_used()
@@ -144,7 +146,7 @@ def join_rows(
         are_seeds=are_seeds,
         blocked="block" in coder.vocabularies,
         notes=(
-            *(_log_notes(logs, book, watch, replicates) if logs else ()),
+            *(_log_notes(logs, watch, replicates) if logs else ()),
             *(scales.notes() if scales is not None else ()),
             *wide_notes(tables, reading),
             *merged_notes(merged),
@@ -159,18 +161,10 @@ def join_rows(
     )
 
 
-def _scales(reading: Reading, described: Described) -> MetricScales | None:
-    """The scales of metrics, where they may have several."""
-    if METRIC in described.names or reading.metric_range:
-        return MetricScales(ranges=reading.metric_ranges, usual=reading.score_range)
-    return None
-
-
 def _opened(
     given: Sequence[str | os.PathLike[str] | DataFrameLike],
     sources: Sources,
     shaping: Shaping,
-    book: RunBook,
     watch: Watch,
 ) -> list[LogTable | ShapedTable]:
     frames = [
@@ -183,7 +177,6 @@ def _opened(
             source.path,
             source.reader,
             reading=shaping.reading,
-            book=book,
             watch=watch,
             described=shaping.described.names,
             scales=shaping.scales,
@@ -221,13 +214,11 @@ def _same_bytes(logs: Sequence[LogTable]) -> Iterator[Note]:
                 )
 
 
-def _log_notes(logs: Sequence[LogTable], book: RunBook, watch: Watch, replicates: Sequence[str]) -> Iterator[Note]:
+def _log_notes(logs: Sequence[LogTable], watch: Watch, replicates: Sequence[str]) -> Iterator[Note]:
     for log in logs:
         yield from (Note(kind="log", subject=(log.path,), text=text) for text in log.log.notes)
-    order = book.order_note()
-    if order is not None:
-        yield Note(kind="order", text=order)
+    yield from watch.book.order_notes()
     yield from check_caches(watch, replicates)
     yield from _same_bytes(logs)
     yield from watch.notes()
-    yield from run_notes(book)
+    yield from run_notes(watch.book)

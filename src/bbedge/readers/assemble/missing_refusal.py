@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 from operator import itemgetter
+from types import MappingProxyType
 
 import numpy as np
 
@@ -29,18 +29,11 @@ from bbedge.text import counted, quoted
 LAID_OUT = 1 << 26
 """Cells of mostly missing panels that are laid out at most, which takes up to 48 bytes each."""
 
+MissingByModel = Mapping[str, Mapping[ErrorKind, int]]
+"""By model how many scores of each kind are missing; models without a missing score are not in it."""
+
 _MOST_STOPS = 3
 _AXES_SHOWN: tuple[Axis, ...] = (1, 2, 0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MissingOf:
-    """The missing scores of one model."""
-
-    model: str
-    """The model."""
-    kinds: Mapping[ErrorKind, int]
-    """How many there are of each kind."""
 
 
 class MissingCellsError(DataError):
@@ -50,7 +43,7 @@ class MissingCellsError(DataError):
     """
 
     remedy: str | None = None
-    missing: tuple[MissingOf, ...] = ()
+    missing: MissingByModel = MappingProxyType({})
 
 
 def refusal(gaps: MissingCells, *why: Part) -> MissingCellsError:
@@ -59,11 +52,11 @@ def refusal(gaps: MissingCells, *why: Part) -> MissingCellsError:
     error = MissingCellsError(f"{gaps.sources}: ", *why, *hints, *_report(gaps), gaps.hint)
     if gaps.outline is not None:
         counts = gaps.outline.by_kind.sum(axis=1)
-        error.missing = tuple(
-            MissingOf(model=model, kinds=dict(zip(ERROR_KINDS, of_model.tolist(), strict=True)))
+        error.missing = {
+            model: dict(zip(ERROR_KINDS, of_model.tolist(), strict=True))
             for model, of_model in zip(gaps.names[1], counts.T, strict=True)
             if of_model.any()
-        )
+        }
     error.remedy = _remedy(gaps)
     return error
 

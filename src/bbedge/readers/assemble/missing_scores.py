@@ -27,6 +27,8 @@ from bbedge.text import counted, listed, quoted
 Axis = Literal[0, 1, 2]
 Kept = tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]
 """Which replicates, models and items stay."""
+FailedCells = tuple[NDArray[np.int64], NDArray[np.uint8]]
+"""Positions of cells, in order, and what failed in each of them: a position in ``ERROR_KINDS``."""
 
 PLURALS = ("replicates", "models", "items")
 AXES: tuple[Axis, ...] = (0, 1, 2)
@@ -52,10 +54,8 @@ class MissingCells:
     """Positions in replicates x models x items, without repetition."""
     listing: Literal["missing", "present"]
     """Which cells ``cells`` lists."""
-    failed: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    """Positions, in order, of the missing cells that have a row: a run was made, and the sample failed."""
-    failed_kinds: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, dtype=np.uint8))
-    """What failed in each of them: a position in ``ERROR_KINDS``."""
+    failed: FailedCells = field(default_factory=lambda: (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint8)))
+    """The missing cells that have a row: a run was made, and the sample failed."""
     ordered: bool = True
     """Whether the replicates are in the order in which they were run, as far as their names say; seeds say nothing."""
     sources: str = ""
@@ -82,7 +82,8 @@ class MissingCells:
             return None
         listed = np.bincount(self.cells // items, minlength=pairs).reshape(replicates, models)
         missing = listed if self.listing == "missing" else items - listed
-        places = self.failed_kinds.astype(np.int64) * pairs + self.failed // items
+        cells, kinds = self.failed
+        places = kinds.astype(np.int64) * pairs + cells // items
         failed = np.bincount(places, minlength=len(ERROR_KINDS) * pairs).reshape(len(ERROR_KINDS), replicates, models)
         by_kind = failed.copy()
         # Why there is no row is not known.
@@ -118,8 +119,9 @@ class MissingCells:
         kept, cells = keep_all(self.shape), self.coordinates()
         for _ in range(_MOST_ROUNDS):
             sizes = [int(keep.sum()) for keep in kept]
-            counts = self._counts(cells, kept)
-            shares = [counts[axis] * sizes[axis] / prod(sizes) for axis in AXES]
+            shares = [
+                counts * length / prod(sizes) for counts, length in zip(self._counts(cells, kept), sizes, strict=True)
+            ]
             if not any(share.any() for share in shares):
                 return kept
             droppable = [axis for axis in AXES if sizes[axis] > _LEAST[axis]]
@@ -184,8 +186,8 @@ def dropped(gaps: MissingCells, kept: Kept) -> str:
     )
 
 
-def failed_cells(coder: Coder, grid: Grid) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-    """The cells that have a row and no score, in order, and what failed in each: a position in ``ERROR_KINDS``.
+def failed_cells(coder: Coder, grid: Grid) -> FailedCells:
+    """The cells that have a row and no score.
 
     An empty cell of a wide table is no row: such a table has a place for every run, also for those that were not made.
     """
@@ -194,11 +196,9 @@ def failed_cells(coder: Coder, grid: Grid) -> tuple[NDArray[np.int64], NDArray[n
         rows = np.flatnonzero(np.isnan(chunk.scores()))
         if not len(rows) or chunk.table.wide:
             continue
+        of_log = chunk.table.failures(rows + chunk.first_row) if isinstance(chunk.table, LogTable) else None
         cells.append(grid.cells(chunk)[rows])
-        if isinstance(chunk.table, LogTable):
-            kinds.append(chunk.table.failures(rows + chunk.first_row))
-        else:
-            kinds.append(np.full(len(rows), _UNKNOWN, dtype=np.uint8))
+        kinds.append(np.full(len(rows), _UNKNOWN, dtype=np.uint8) if of_log is None else of_log)
     found = np.concatenate(cells)
     order = np.argsort(found, kind="stable")
     return found[order], np.concatenate(kinds)[order]
@@ -239,8 +239,7 @@ class Outline:
         if policy.stopped:
             ends = np.where(run & exists[:, None], positions, 0).max(axis=0)
         counted_cells = self.by_kind * (exists[:, None] & (positions <= ends))
-        runs = np.concatenate([[0], np.cumsum(exists)])[ends]
-        return Plan(outline=self, policy=policy, exists=exists, ends=ends, runs=runs, counted=counted_cells)
+        return Plan(outline=self, policy=policy, exists=exists, ends=ends, counted=counted_cells)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -255,10 +254,13 @@ class Plan:
     """Which replicates there are: those in which any model has a score, or a failure that counts as one."""
     ends: NDArray[np.int64]
     """For every model the place, from 1, of the last replicate that it has."""
-    runs: NDArray[np.int64]
-    """For every model the number of replicates that it has."""
     counted: NDArray[np.int64]
     """The missing scores in these replicates: kinds x replicates x models."""
+
+    @property
+    def runs(self) -> NDArray[np.int64]:
+        """For every model the number of replicates that it has."""
+        return np.concatenate([[0], np.cumsum(self.exists)])[self.ends]
 
     @property
     def stopped(self) -> NDArray[np.bool_]:
@@ -279,12 +281,11 @@ class Plan:
 
         What counts in no comparison of its own model's favour stays NaN.
         """
-        gaps, items = self.outline.gaps, self.outline.gaps.shape[2]
-        kinds = np.full(len(missing), _UNKNOWN, dtype=np.uint8)
-        first = replicate * panel.size
-        here = slice(*np.searchsorted(gaps.failed, [first, first + panel.size]))
-        kinds[np.searchsorted(missing, gaps.failed[here] - first)] = gaps.failed_kinds[here]
-        is_zero = _treated(self.policy, "zero")[kinds] & (replicate < self.ends[missing // items])
+        failed, failed_kinds = self.outline.gaps.failed
+        kinds, first = np.full(len(missing), _UNKNOWN, dtype=np.uint8), replicate * panel.size
+        here = slice(*np.searchsorted(failed, [first, first + panel.size]))
+        kinds[np.searchsorted(missing, failed[here] - first)] = failed_kinds[here]
+        is_zero = _treated(self.policy, "zero")[kinds] & (replicate < self.ends[missing // panel.shape[1]])
         panel.reshape(-1)[missing] = np.where(is_zero, 0.0, np.nan)
 
     def notes(self) -> Iterator[Note]:

@@ -160,8 +160,7 @@ def path_pattern(paths: Sequence[str], models: Sequence[str] | None = None) -> P
 def _named(paths: Sequence[str], given: str, role: Named) -> list[str] | None:
     """The model or the replicate that each path names; None if one names none."""
     origin = Origin.parse(given, role=role)
-    found = [origin.in_path(path) or "" for path in paths]
-    names = [without_ending(name) for name in found] if (role, origin.kind) == ("model", "file") else found
+    names = [origin.in_path(path, role) or "" for path in paths]
     return names if all(names) else None
 
 
@@ -181,8 +180,7 @@ def _numbers(paths: Sequence[str]) -> Iterator[_Number]:
     """Expressions that may find the number of the run in all paths, those with a word first."""
     words = [dict.fromkeys(match.group(1, 2) for match in _NUMBERED.finditer(path)) for path in paths]
     for word in (name + _plain(sign) for name, sign in words[0] if all((name, sign) in found for found in words)):
-        for place in ("", "[^/]*$", "[^/]*/[^/]*$"):
-            yield _Number(word=word, expression=rf"{word}(\d+){place}")
+        yield from (_Number(word=word, expression=rf"{word}(\d+){place}") for place in ("", "[^/]*$", "[^/]*/[^/]*$"))
     names = [PurePath(path).name for path in paths]
     endings = {name[len(without_ending(name)) :] for name in names}
     signs = {without_ending(name).rstrip("0123456789")[-1:] for name in names}

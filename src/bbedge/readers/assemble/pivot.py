@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import compress
 from math import prod
 from typing import TYPE_CHECKING, Literal
@@ -36,7 +36,6 @@ from bbedge.readers.choices import IncompletePolicy
 from bbedge.readers.logs.naming import padded_names, similar_models
 from bbedge.readers.tables.columns import is_seed
 from bbedge.records.notes import Note, without_folders
-from bbedge.records.values import Gaps as GapRule
 from bbedge.text import counted, listed, quoted
 
 if TYPE_CHECKING:
@@ -54,24 +53,11 @@ _MEANING = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Panels:
-    """Panels with their names."""
+def build_panels(rows: CodedRows, *, policy: IncompletePolicy, least_models: int = 2) -> Scores:
+    """Fill the panels; missing scores are dropped or counted by the policy, or refused.
 
-    names: Names
-    """Names of the replicates, models and items."""
-    values: NDArray[np.float64]
-    """Scores: replicates x models x items; in memory, or mapped from a temporary file and read-only."""
-    gaps: GapRule = "refuse"
-    """How missing scores count, which are NaN; with ``refuse`` there are none but those of ``stops``."""
-    stops: tuple[int, ...] | None = None
-    """For every model the number of replicates after which it was stopped; None if none was."""
-    notes: tuple[Note, ...] = ()
-    """What was dropped, stopped or counted although it is missing."""
-
-
-def build_panels(rows: CodedRows, *, policy: IncompletePolicy, least_models: int = 2) -> Panels:
-    """Fill the panels; missing scores are dropped or counted by the policy, or refused."""
+    Every item is a block of its own until the blocks are known; the notes are about missing scores.
+    """
     grid = Grid.from_coder(rows.coder, rows.replicates)
     shape = grid.shape
     if shape[1] < least_models:
@@ -90,7 +76,7 @@ def build_panels(rows: CodedRows, *, policy: IncompletePolicy, least_models: int
         return _from_sparse(rows, grid, policy)
     values, missing = _filled(rows.coder, grid)
     if not len(missing):
-        return Panels(names=grid.names, values=values)
+        return _panels(grid.names, values)
     gaps = _missing_cells(rows, grid, missing, "missing")
     if keeps:
         return _settled(gaps, policy, values, in_memory=grid.in_memory)
@@ -98,18 +84,20 @@ def build_panels(rows: CodedRows, *, policy: IncompletePolicy, least_models: int
     return _kept_panels(gaps, kept, _cut(values, kept, in_memory=grid.in_memory))
 
 
+def _panels(names: Names, values: NDArray[np.float64]) -> Scores:
+    return Scores(models=names[1], items=names[2], blocks=names[2], replicates=names[0], values=values)
+
+
 def _missing_cells(
     rows: CodedRows, grid: Grid, cells: NDArray[np.int64], listing: Literal["missing", "present"]
 ) -> MissingCells:
     """What is missing; refused, whatever the policy, if there is nothing to compare."""
-    failed, failed_kinds = failed_cells(rows.coder, grid)
     tables = list(dict.fromkeys(chunk.table.name for chunk in rows.coder.chunks))
     gaps = MissingCells(
         names=grid.names,
         cells=cells,
         listing=listing,
-        failed=failed,
-        failed_kinds=failed_kinds,
+        failed=failed_cells(rows.coder, grid),
         ordered=not rows.are_seeds,
         sources=tables[0] if len(tables) == 1 else f"{tables[0]} and {len(tables) - 1} more",
         hint=rows.missing_hint,
@@ -118,16 +106,16 @@ def _missing_cells(
     return gaps
 
 
-def _settled(gaps: MissingCells, policy: IncompletePolicy, values: NDArray[np.float64], *, in_memory: bool) -> Panels:
+def _settled(gaps: MissingCells, policy: IncompletePolicy, values: NDArray[np.float64], *, in_memory: bool) -> Scores:
     """The panels with every missing cell as the policy counts it, unless the policy does not cover one."""
     if gaps.outline is None:
         raise refusal(gaps, *too_large(gaps, policy))
     plan = gaps.outline.plan(policy)
     if why := why_not_covered(plan):
         raise refusal(gaps, *why)
-    return Panels(
-        names=(tuple(compress(gaps.names[0], plan.exists)), *gaps.names[1:]),
-        values=_completed(values, gaps.cells, plan, in_memory=in_memory),
+    names = (tuple(compress(gaps.names[0], plan.exists)), *gaps.names[1:])
+    return replace(
+        _panels(names, _completed(values, gaps.cells, plan, in_memory=in_memory)),
         gaps="worst-case" if plan.counts("worst-case").any() else "refuse",
         stops=plan.stops,
         notes=tuple(plan.notes()),
@@ -195,7 +183,7 @@ def _cut(values: NDArray[np.float64], kept: Kept, *, in_memory: bool) -> NDArray
     return spooled((panel[np.ix_(models, items)] for panel in stay), shape)
 
 
-def _from_sparse(rows: CodedRows, grid: Grid, policy: IncompletePolicy) -> Panels:
+def _from_sparse(rows: CodedRows, grid: Grid, policy: IncompletePolicy) -> Scores:
     """What a policy that drops leaves, where there are far more cells than rows."""
     check_unique(rows.coder, grid)
     scores = np.concatenate([chunk.scores() for chunk in rows.coder.chunks])
@@ -220,7 +208,7 @@ def _by_dropping(gaps: MissingCells, policy: IncompletePolicy) -> Kept:
     return kept
 
 
-def _kept_panels(gaps: MissingCells, kept: Kept, values: NDArray[np.float64]) -> Panels:
+def _kept_panels(gaps: MissingCells, kept: Kept, values: NDArray[np.float64]) -> Scores:
     """The panels that stay, with a note of what was dropped."""
     replicates, models, items = (tuple(compress(*each)) for each in zip(gaps.names, kept, strict=True))
     about = "" if kept[2].all() else ", and the claims are about the items that stay"
@@ -229,7 +217,7 @@ def _kept_panels(gaps: MissingCells, kept: Kept, values: NDArray[np.float64]) ->
         text=f"Dropped {dropped(gaps, kept)} because {gaps.missing} of {prod(gaps.shape)} cells had no score; "
         f"{kept_in_words(kept)} stay{about}. This is only valid if it was decided without looking at the scores.",
     )
-    return Panels(names=(replicates, models, items), values=values, notes=(note,))
+    return replace(_panels((replicates, models, items), values), notes=(note,))
 
 
 def repeated_replicates(
@@ -256,36 +244,31 @@ def repeated_replicates(
         )
 
 
-def named_scores(rows: CodedRows, panels: Panels, blocks: tuple[str, ...], *, blocked: bool) -> Scores:
-    """The panels as scores, with what was noticed and where they came from."""
-    labels, models, items = panels.names
+def named_scores(rows: CodedRows, panels: Scores, blocks: tuple[str, ...], *, blocked: bool) -> Scores:
+    """The panels with their blocks, what was noticed and where they came from."""
+    labels, models, items = panels.replicates, panels.models, panels.items
     prints = [fingerprints(models, panel) for panel in one_by_one(panels.values)] if len(labels) > 1 else []
-    copies = find_copies(prints, lambda place, model: panels.values[place, models.index(model)], blocks=blocks)
+    found = find_copies(prints, lambda place, model: panels.values[place, models.index(model)], blocks=blocks)
     notes = (
         *panels.notes,
         *rows.notes,
         *rows.described.notes(rows.coder, items),
         *similar_models(models),
         *padded_names(models, items),
-        *repeated_replicates(copies, prints, labels, n_items=len(items)),
+        *repeated_replicates(found, prints, labels, n_items=len(items)),
     )
     listing = [rows.described.path] if rows.described.path else []
     paths = [*(source.path for source in rows.sources.files), *rows.sources.beside, *listing]
-    return Scores(
-        models=models,
-        items=items,
+    return replace(
+        panels,
         blocks=blocks,
-        replicates=labels,
-        values=panels.values,
         numbered=rows.numbered,
         blocked=blocked,
         score_range=rows.score_range or (0.0, 1.0),
         columns=rows.described.columns(rows.coder, items),
         notes=tuple(without_folders(note, paths) for note in notes),
         runs=tuple(rows.runs.get(label, ()) for label in labels) if rows.runs else (),
-        seen=SeenCopies(values=panels.values, models=models, blocks=blocks, copies=copies),
-        gaps=panels.gaps,
-        stops=panels.stops,
+        seen=SeenCopies(values=panels.values, models=models, blocks=blocks, copies=found),
     )
 
 

@@ -9,8 +9,8 @@ from bbedge.errors import Argument, Blank, DomainError, FormatError
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.candidates import with_score_proposal
 from bbedge.readers.choices import (
+    NAMED,
     OTHER_BLOCKS,
-    Named,
     check_model_names,
     choice_for_logs,
     name_in_path,
@@ -153,9 +153,7 @@ def original_items(coder: Coder, items: Sequence[str]) -> tuple[str, ...]:
 
 
 def _columns(table: LogTable | ShapedTable) -> Sequence[str]:
-    if isinstance(table, LogTable):
-        return table.field_names()
-    return replace(table, wide=None).columns()
+    return table.field_names() if isinstance(table, LogTable) else replace(table, wide=None).columns()
 
 
 def _are(names: Sequence[str]) -> str:
@@ -177,8 +175,7 @@ class Shaping:
 
     def opened(self, source: Source) -> ShapedTable:
         """The table of a file."""
-        roles: tuple[Named, Named] = ("model", "replicate")
-        in_path = {role: name_in_path(self.reading, source.path, role) for role in roles}
+        in_path = {role: name_in_path(self.reading, source.path, role) for role in NAMED}
         given: dict[Role, str] = {role: name for role, name in in_path.items() if name is not None}
         return self.shaped(open_table(source.path, source.called), given)
 
@@ -270,8 +267,7 @@ class Shaping:
                 " or ",
                 Argument("blocks"),
             )
-        roles: tuple[Named, Named] = ("model", "replicate")
-        for role in roles:
+        for role in NAMED:
             origin = name_origin(self.reading, role)
             if origin is not None and origin.is_of_path and role in columns:
                 raise DomainError(

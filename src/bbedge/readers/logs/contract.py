@@ -230,7 +230,19 @@ class Glimpse:
     @cached_property
     def first(self) -> Mapping[str, Any]:
         """The first object: of a JSON file, of JSON lines or of an array. What did not fit has the value None."""
-        return _first_object(self.head)
+        if not self.head[:64].lstrip().startswith((b"{", b"[")):
+            return {}
+        # A key that comes twice is for the reader to refuse: a log that is not recognised would be passed over.
+        stream = JsonStream(io.BytesIO(self.head.lstrip().removeprefix(b"[")), "the beginning", unique=False)
+        found: dict[str, Any] = {}
+        try:
+            for key in stream.entries():
+                found[key] = None
+                found[key] = stream.value()
+        except (FormatError, json.JSONDecodeError):
+            # The head ends somewhere in the object, or it is no JSON after all.
+            pass
+        return found
 
     def has(self, *keys: str) -> bool:
         """Whether the first object has all these keys."""
@@ -252,20 +264,3 @@ def open_log(reader: Reader, path: str) -> Log:
             raise refusal from None
 
     return replace(log, samples=samples)
-
-
-def _first_object(head: bytes) -> dict[str, Any]:
-    start = head[:64].lstrip()
-    if not start.startswith((b"{", b"[")):
-        return {}
-    # A key that comes twice is for the reader to refuse: a log that is not recognised would be passed over.
-    stream = JsonStream(io.BytesIO(head.lstrip().removeprefix(b"[")), "the beginning", unique=False)
-    found: dict[str, Any] = {}
-    try:
-        for key in stream.entries():
-            found[key] = None
-            found[key] = stream.value()
-    except (FormatError, json.JSONDecodeError):
-        # The head ends somewhere in the object, or it is no JSON after all.
-        pass
-    return found

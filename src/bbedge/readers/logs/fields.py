@@ -86,9 +86,7 @@ def text(value: object) -> str | None:
         return value
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, int | float):
-        return str(value).removesuffix(".0")
-    return None
+    return str(value).removesuffix(".0") if isinstance(value, int | float) else None
 
 
 def value_at(fields: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - any JSON

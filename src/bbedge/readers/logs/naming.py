@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from bbedge.errors import Argument, Blank, DataError, FormatError, Part
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.assemble.grid import grouped
-from bbedge.readers.choices import OpenChoiceError, model_of_log, name_origin
+from bbedge.readers.choices import OpenChoiceError, field_naming_models, model_of_log
 from bbedge.readers.logs.contract import LogRun, LogSample
 from bbedge.readers.logs.fields import field_at, field_paths, mapping
 from bbedge.readers.logs.runs import RunBook
@@ -50,21 +50,19 @@ def model_in(path: str, run: LogRun, reading: Reading, sample: LogSample | None 
 
 def model_named_by_log(run: LogRun, reading: Reading, sample: LogSample | None = None) -> str | None:
     """What the log calls the model, or what the field says that was chosen for it."""
-    origin = name_origin(reading, "model")
-    if origin is None or origin.kind != "field":
-        return run.model
-    return _named(run, sample, origin.text)
+    chosen = field_naming_models(reading)
+    return run.model if chosen is None else _named(run, sample, chosen)
 
 
 def check_found(model: str | None, path: str, run: LogRun, reading: Reading) -> str:
     """The name, or an error that says where names can be found."""
-    origin = name_origin(reading, "model")
+    chosen = field_naming_models(reading)
     if model is not None:
         return model
-    if origin is not None and origin.kind == "field":
+    if chosen is not None:
         raise FormatError(
             f"{shown_path(path)}: nothing there for ",
-            Argument("model_from", shown(origin.text)),
+            Argument("model_from", shown(chosen)),
             f"; the header has {listed((name for name, _ in _header(run)), limit=12) or 'no fields'}",
         )
     raise OpenChoiceError.proposing(
@@ -81,16 +79,16 @@ def check_found(model: str | None, path: str, run: LogRun, reading: Reading) -> 
 
 def refuse_shared_names(book: RunBook, reading: Reading) -> None:
     """Refuse a field that gives one name to different models: their runs would become replicates of each other."""
-    origin = name_origin(reading, "model")
-    if origin is None or origin.kind != "field":
+    chosen = field_naming_models(reading)
+    if chosen is None:
         return
     for name, runs in book.runs().items():
         models = sorted({each.run.model for each in runs if each.run.model is not None})
         if len(models) > 1:
             raise DataError(
-                Argument("model_from", shown(origin.text)),
+                Argument("model_from", shown(chosen)),
                 f" gives the name {shown(name)!r} to {listed(models)}; name them apart with ",
-                Argument("model_from", shown(f"model+{origin.text}")),
+                Argument("model_from", shown(f"model+{chosen}")),
             )
 
 
@@ -121,9 +119,8 @@ def _named(run: LogRun, sample: LogSample | None, fields: str) -> str | None:
 def _value(run: LogRun, sample: LogSample | None, name: str) -> str | None:
     if name in ("model", "task"):
         return (run.model if name == "model" else run.task) or None
-    places = [run.fields, *(mapping(part) for part in run.fields.values())]
-    if sample is not None:
-        places.append(sample.fields)
+    of_sample = () if sample is None else (sample.fields,)
+    places = (run.fields, *(mapping(part) for part in run.fields.values()), *of_sample)
     # A field without text names nothing.
     return next((value for place in places if (value := field_at(place, name)) and value.strip()), None)
 
@@ -277,8 +274,7 @@ def merged_names(models: Sequence[str], preferred: Sequence[str] = ()) -> dict[s
 
 def merge_models(coder: Coder, reading: Reading) -> Mapping[str, str]:
     """Give models whose names are alike one name, if that was chosen; the names that changed, with the new ones."""
-    before = coder.names("model")
-    names = merged_names(before, reading.preferred_names) if reading.merge_names else {}
+    names = merged_names(coder.names("model"), reading.preferred_names) if reading.merge_names else {}
     changed = {old: new for old, new in names.items() if old != new}
     if changed:
         coder.rename("model", lambda _: list(names.values()))

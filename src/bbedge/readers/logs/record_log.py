@@ -272,30 +272,27 @@ class RecordLog:
                 for part in self.parts(replace(record, copy=copy)):
                     yield self._sample(part, run, seen)
 
-        missing = f"{records.place} has no {self.undescribed}."
-        return Log(
-            runs=tuple(runs.values()),
-            samples=samples,
-            counts=records.counts,
+        missing = (f"{records.place} has no {self.undescribed}.",) if self.undescribed and not beside else ()
+        log = Log(runs=tuple(runs.values()), samples=samples, counts=records.counts, usual_blocks=self.usual_blocks)
+        return replace(
+            log,
             usual_metric=usual(seen) if callable(usual := self.usual_metric) else usual,
             usual_filter=self.usual_filter(records),
-            usual_blocks=self.usual_blocks,
             beside=beside,
-            notes=(*((missing,) if self.undescribed and not beside else ()), *self.notes(seen, samples)),
+            notes=(*missing, *self.notes(seen, samples)),
         )
 
     def _sample(self, record: LogRecord, run: LogRun, seen: SeenLog) -> LogSample:
-        item = self.item(record, run)
-        error, failure = self.failed(record.row)
+        error, kind = self.failed(record.row)
         return LogSample(
             run=run,
-            item=item,
+            item=self.item(record, run),
             scores=self.scores(record),
             place=record.place,
             repeat=self.repeat(record),
             filter=self.filter(record, seen),
             error=error,
-            failure=failure,
+            failure=kind,
             fields=self.fields(record),
             content=self.content(record),
             prompt=self.prompt(record.row),

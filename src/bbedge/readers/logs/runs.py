@@ -81,15 +81,15 @@ class RunBook:
         )
         return {label: tuple(sorted(set(names))) for label, names in found.items()}
 
-    def order_note(self) -> str | None:
+    def order_notes(self) -> Iterator[Note]:
         """How replicates were numbered, where several runs of a model had to be put in order."""
         unnamed = (each for each in self.repetitions if each.label is None)
         runs = grouped(((each.model, each.run.task), each.run) for each in unnamed)
-        if not any(len(set(of_task)) > 1 for of_task in runs.values()):
-            return None
-        timed = all(each.run.when for each in self.repetitions)
-        by = "the times in the logs" if timed else "the names of the files, because not all logs give the time"
-        return f"The logs do not number their runs: a model's replicates are its runs in the order of {by}."
+        if any(len(set(of_task)) > 1 for of_task in runs.values()):
+            timed = all(each.run.when for each in self.repetitions)
+            by = "the times in the logs" if timed else "the names of the files, because not all logs give the time"
+            said = f"The logs do not number their runs: a model's replicates are its runs in the order of {by}."
+            yield Note(kind="order", text=said)
 
 
 def _by_time(coded: tuple[str, Repetition]) -> tuple[object, ...]:
@@ -108,6 +108,8 @@ def _labelled(group: Sequence[tuple[str, Repetition]]) -> Mapping[str, str]:
 class Watch:
     """Looks at every sample that is read, and remembers what differs between runs."""
 
+    book: RunBook = field(default_factory=RunBook)
+    """The repetitions of all runs."""
     errors: int = 0
     """Samples with an error."""
     first_error: str = ""
@@ -140,10 +142,9 @@ class Watch:
             label = sample.label or sample.item
             if self._contents.setdefault(label, sample.content) != sample.content:
                 self.changed.setdefault(label, place(sample))
-        if sample.prompt is not None:
-            known = self._prompts.setdefault((model, sample.item), sample.prompt)
-            if known != sample.prompt:
-                self._varying.setdefault(model, set()).add(sample.item)
+        prompt, key = sample.prompt, (model, sample.item)
+        if prompt is not None and self._prompts.setdefault(key, prompt) != prompt:
+            self._varying.setdefault(model, set()).add(sample.item)
 
     def notes(self) -> Iterator[Note]:
         """What was noticed."""

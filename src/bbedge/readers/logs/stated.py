@@ -125,9 +125,7 @@ def without_empty(value: object) -> object:
     if isinstance(value, Mapping):
         kept = {key: without_empty(part) for key, part in value.items()}
         return {key: part for key, part in kept.items() if part is not None and part != {} and part != []}
-    if isinstance(value, list):
-        return [without_empty(part) for part in value]
-    return value
+    return [without_empty(part) for part in value] if isinstance(value, list) else value
 
 
 # Sums of floats in another order differ in the last digits.

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import re
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -14,11 +12,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from bbedge.errors import Argument, Blank, DataError, FormatError
-from bbedge.readers.choices import ERROR_KINDS, OTHER_BLOCKS, ChoiceNeededError
+from bbedge.readers.choices import ERROR_KINDS, OTHER_BLOCKS, ChoiceNeededError, name_origin
 from bbedge.readers.logs.contract import Log, LogRun, LogSample, Reader, Value, open_log
 from bbedge.readers.logs.fields import field_at, field_paths
 from bbedge.readers.logs.naming import AskedQuestion, check_found, model_in, model_named_by_log
-from bbedge.readers.logs.runs import Repetition, RunBook, Watch
+from bbedge.readers.logs.runs import Repetition, Watch
 from bbedge.readers.logs.stated import RunTally
 from bbedge.readers.metrics import EveryMetric, MetricScales, check_direction, with_usage
 from bbedge.readers.tables.columns import Role, failing, names_from_objects
@@ -42,7 +40,6 @@ class LogTable:
         reader: Reader,
         *,
         reading: Reading,
-        book: RunBook,
         watch: Watch,
         described: Sequence[str] = (),
         scales: MetricScales | None = None,
@@ -53,7 +50,7 @@ class LogTable:
         own = self.log.usual_blocks if reading.blocks is None else None
         self.blocks = own if reading.blocks in _OWN_BLOCKS else reading.blocks
         self._unit = reading.score_range == (0.0, 1.0)
-        self._book, self._watch = book, watch
+        self._watch = watch
         self._places, self._failed, self._kinds = array("Q"), array("Q"), array("B")
         self._metric: str | None = None
         self._filter: str | None = None
@@ -116,8 +113,10 @@ class LogTable:
 
     def asked(self) -> Iterator[AskedQuestion]:
         """The questions of the samples, for comparing them with those of other logs."""
-        for sample in self.log.samples():
-            yield AskedQuestion(path=self.path, model=self._model(sample), place=self._at(sample), sample=sample)
+        return (
+            AskedQuestion(path=self.path, model=self._model(sample), place=self._at(sample), sample=sample)
+            for sample in self.log.samples()
+        )
 
     def _read_metrics(self) -> tuple[str, ...]:
         if self._every is not None:
@@ -150,7 +149,9 @@ class LogTable:
         row: dict[Role, str | float | None] = {
             "model": model,
             "item": sample.item,
-            "replicate": self._book.code(Repetition(model, self.path, sample.run, sample.repeat, self._label(sample))),
+            "replicate": self._watch.book.code(
+                Repetition(model, self.path, sample.run, sample.repeat, self._label(sample))
+            ),
         }
         if self.blocks:
             row["block"] = self._block(sample, self.blocks)
@@ -238,9 +239,7 @@ class LogTable:
                 Argument("metric", tuple(map(shown, self.reading.metric))),
                 f": {what}; it has {listed(sample.scores, limit=12)}: name exactly one of them",
             )
-        usual = self.log.usual_metric
-        if not found and usual is not None and usual in sample.scores:
-            found = [usual]
+        found = found or [name for name in sample.scores if name == self.log.usual_metric]
         if not found and len(sample.scores) > 1:
             raise ChoiceNeededError(
                 f"{self._at(sample)}: {len(sample.scores)} metrics, {listed(sample.scores)}; choose one with ",
@@ -261,20 +260,17 @@ class LogTable:
         return check_found(found, self.path, sample.run, self.reading)
 
     def _label(self, sample: LogSample) -> str | None:
-        source, path = self.reading.replicate_from, PurePath(self.path)
-        if source is None:
+        origin = name_origin(self.reading, "replicate")
+        if origin is None:
             return None
-        if source in ("folder", "file"):
-            return path.name if source == "file" else path.parent.name
-        label = sample.run.seed if source == "seed" else field_at(sample.fields, source)
-        if source.startswith("path:"):
-            match = re.search(source[5:], path.as_posix())
-            label = match.group(1) if match else None
+        label = sample.run.seed if origin.kind == "seed" else origin.in_path(self.path, "replicate")
+        if origin.kind == "field":
+            label = field_at(sample.fields, origin.text)
         if not label:
             found = listed(dict(field_paths(sample.fields)), limit=12)
             raise DataError(
                 f"{self._at(sample)}: nothing there for ",
-                Argument("replicate_from", shown(source)),
+                Argument("replicate_from", shown(self.reading.replicate_from or "")),
                 f"; the fields of the sample are {found or 'none'}",
             )
         return label

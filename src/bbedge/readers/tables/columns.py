@@ -282,9 +282,7 @@ def expression_at(schema: Mapping[str, Any], path: str) -> pl.Expr | None:
     True
     """
     names = _fields_at(schema, path.split("."))
-    if names is None:
-        return None
-    return reduce(lambda outer, name: outer.struct.field(name), names[1:], pl.col(names[0]))
+    return None if names is None else reduce(lambda of, name: of.struct.field(name), names[1:], pl.col(names[0]))
 
 
 def _fields_at(schema: Mapping[str, Any], parts: Sequence[str]) -> list[str] | None:

@@ -127,8 +127,7 @@ def _by_name(
     if role in found and role not in taken:
         return role
     free = [name for name in found if name not in taken]
-    canonical = [name for name in free if name.strip().casefold() == role]
-    matching = canonical or _usual(free, role)
+    matching = [name for name in free if name.strip().casefold() == role] or _usual(free, role)
     matching = [name for name in matching if name not in described] or matching
     if len(matching) > 1:
         raise ColumnError.about(
@@ -160,9 +159,8 @@ def _separator_hint(found: Sequence[str]) -> str:
 
 
 def _wide_hint(role: Role, found: Sequence[str]) -> tuple[Part, ...]:
-    if role == "score" or len(found) < 3:
-        return ()
-    return "; or ", Argument("format", "wide"), f" if there is a column for every {role}"
+    hint = ("; or ", Argument("format", "wide"), f" if there is a column for every {role}")
+    return () if role == "score" or len(found) < 3 else hint
 
 
 def column_key(name: str) -> Role:

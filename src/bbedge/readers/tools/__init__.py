@@ -93,8 +93,9 @@ def readers() -> Mapping[str, Reader]:
 
 def _asked(glimpse: Glimpse) -> Iterator[Reader]:
     """The readers that may know a file: where it can only be a table, few of ours, and none of the others is loaded."""
-    table = glimpse.path.lower().removesuffix(".gz").endswith((*SEPARATORS, *PARQUET))
-    table = table and not glimpse.head.lstrip().startswith(_DOCUMENTS)
+    table = glimpse.path.lower().removesuffix(".gz").endswith((*SEPARATORS, *PARQUET)) and not (
+        glimpse.head.lstrip().startswith(_DOCUMENTS)
+    )
     path = PurePath(glimpse.path).as_posix()
     for name in readers():
         begin, pattern = _WITH_TABLES.get(name, (None, ""))

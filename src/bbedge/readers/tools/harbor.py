@@ -59,12 +59,9 @@ def _contestant(agent: str | None, model: str | None) -> str | None:
 def _is_beside_job(glimpse: Glimpse) -> bool:
     """A trial of the job in the folder above, or what describes a job or a trial, or a file of a trial's agent."""
     folder = Path(glimpse.path).parent
-    if _is_trial(glimpse):
-        return True
     described = glimpse.name in _BESIDE and (glimpse.has("agent") or glimpse.has("agents"))
-    if described and (folder / _RESULT).is_file():
-        return True
-    return folder.name in _OF_TRIAL and all((above / _RESULT).is_file() for above in folder.parents[:2])
+    of_agent = folder.name in _OF_TRIAL and all((above / _RESULT).is_file() for above in folder.parents[:2])
+    return _is_trial(glimpse) or (described and (folder / _RESULT).is_file()) or of_agent
 
 
 def _is_trial(glimpse: Glimpse) -> bool:
@@ -95,8 +92,7 @@ def _open_harbor(path: str) -> Log:
     def samples() -> Iterator[LogSample]:
         for position, trial in enumerate(map(_trial, files), start=1):
             key = _key(trial)
-            repeat = starts.number((key, trial["task_name"]), _start(trial))
-            yield _sample(trial, runs[key], str(repeat), position)
+            yield _sample(trial, runs[key], starts.number((key, trial["task_name"]), _start(trial)), position)
 
     tally = tallied(samples(), "reward")["reward"]
     # The mean is that of a contestant on a dataset, and comparable if there is one.
@@ -167,7 +163,7 @@ def _run(key: _Key, trial: Row, job: Row) -> LogRun:
     )
 
 
-def _sample(trial: Row, run: LogRun, repeat: str, place: int) -> LogSample:
+def _sample(trial: Row, run: LogRun, repeat: int, position: int) -> LogSample:
     failed = mapping(trial.get("exception_info"))
     kind = text(failed.get("exception_type")) or ("exception" if failed else "")
     verified = mapping(trial.get("verifier_result"))
@@ -179,8 +175,8 @@ def _sample(trial: Row, run: LogRun, repeat: str, place: int) -> LogSample:
         run=run,
         item=run.item(trial["task_name"]),
         scores=scores,
-        place=place,
-        repeat=repeat,
+        place=position,
+        repeat=str(repeat),
         error=error,
         failure="judge" if error is not None and kind.startswith(_OF_VERIFIER) else kind_of_error(error),
         content=text(trial.get("task_checksum")),

@@ -210,16 +210,14 @@ def _samples(found: Iterator[Any], run: LogRun, path: str, scorer: str | None) -
 
 def _input_text(found: object) -> str:
     """The text of a question, without names that Inspect draws for messages and without data of images."""
-    if not isinstance(found, list):
-        return text(found) or ""
-    return " ".join(_message_text(at(message, "content")) for message in found)
+    messages = found if isinstance(found, list) else [{"content": found}]
+    return " ".join(_message_text(at(message, "content")) for message in messages)
 
 
 def _message_text(found: object) -> str:
-    if not isinstance(found, list):
-        return text(found) or ""
     # Summaries have such a word in the place of anything that is no text.
-    return " ".join(text(at(part, "text")) or f"({(text(at(part, 'type')) or '').capitalize()})" for part in found)
+    parts = (text(at(part, "text")) or f"({(text(at(part, 'type')) or '').capitalize()})" for part in array(found))
+    return " ".join(parts) if isinstance(found, list) else text(found) or ""
 
 
 def _failure(sample: Row, message: str | None) -> ErrorKind | None:

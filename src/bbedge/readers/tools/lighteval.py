@@ -103,8 +103,7 @@ def _results(path: Path, time: str) -> Path | None:
     name = f"results_{time}.json"
     for folder in (path.parent, *path.parents[:6]):
         if folder.name == "details":
-            model = path.parent.relative_to(folder).parent
-            found = folder.parent / "results" / model / name
+            found = folder.parent / "results" / path.parent.relative_to(folder).parent / name
             return found if found.is_file() else next(iter(sorted(folder.parent.rglob(name))), None)
     return next((found for found in (path.parent / name, path.parent.parent / name) if found.is_file()), None)
 
@@ -119,8 +118,7 @@ def _has_details(path: Path) -> bool:
         return True
     for folder in path.parents[:6]:
         if folder.name == "results" and (folder.parent / "details").is_dir():
-            model = path.parent.relative_to(folder)
-            return any((folder.parent / "details" / model / named["time"]).glob(wanted))
+            return any((folder.parent / "details" / path.parent.relative_to(folder) / named["time"]).glob(wanted))
     return any(any((parent / "details").glob(f"**/{wanted}")) for parent in path.parents[:6])
 
 

@@ -156,9 +156,7 @@ def _samples(records: Records, run: LogRun, filters: set[str | None]) -> Iterato
 
 def _answered(responses: object) -> bool:
     """Whether there is a response that could be scored; without any, why is not in the log."""
-    if isinstance(responses, list):
-        return any(_answered(each) for each in responses)
-    return responses is not None
+    return any(map(_answered, responses)) if isinstance(responses, list) else responses is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,9 +214,8 @@ def _logged_tasks(folder: Path, time: str, results: Row) -> set[str]:
     if time:
         named = (_SAMPLES.fullmatch(each.name) for each in _files(folder))
         return {match["task"] for match in named if match and match["time"] == time}
-    by_stem = _tasks_by_stem(results)
     stems = {_plain(_ENDING.sub("", each.name)) for each in _files(folder) if _ENDING.search(each.name)}
-    return {task for stem, task in by_stem.items() if stem in stems}
+    return {task for stem, task in _tasks_by_stem(results).items() if stem in stems}
 
 
 def _model_of(results: Row) -> str | None:

@@ -46,6 +46,11 @@ _BROKEN: dict[str, tuple[str, ErrorKind]] = {
     "test_errored": ("the tests ended with an error", "unknown"),
     "test_timeout": ("the tests took too long", "unknown"),
 }
+# What is known of an instance that is in none of the lists above and not in this one either.
+_UNLISTED: dict[str, tuple[str, ErrorKind]] = {
+    "unresolved_ids": ("no result is listed", "unknown"),
+    "with_logs": _BROKEN["no_logs"],
+}
 # The complement of the resolved instances is known where these are there.
 _WHOLE = ({"generated", "no_generation"}, {"resolved_ids", "unresolved_ids"})
 _DETAILS = "per_instance_details.json"
@@ -106,22 +111,19 @@ def _has_lists(glimpse: Glimpse) -> bool:
 
 def _metadata(system: Path) -> dict[str, str]:
     """The name that the system gives itself. Two systems may have the same one; their folders differ."""
-    for name in ("metadata.yaml", "metadata.yml"):
-        file = system / name
-        if file.is_file():
-            with naming_errors(str(file)):
-                found = _NAME.search(file.read_bytes()[: 1 << 16].decode("utf-8", "replace"))
-            return {"name": found["name"].strip("'\"")} if found else {}
-    return {}
+    file = next((system / name for name in ("metadata.yaml", "metadata.yml") if (system / name).is_file()), None)
+    if file is None:
+        return {}
+    with naming_errors(str(file)):
+        found = _NAME.search(file.read_bytes()[: 1 << 16].decode("utf-8", "replace"))
+    return {"name": found["name"].strip("'\"")} if found else {}
 
 
 def _lists(content: Row, path: str) -> dict[str, list[str]]:
     """The lists of instances that are known; none may name an instance twice, nor differ from its stated count."""
-    lists: dict[str, list[str]] = {}
-    for name in dict.fromkeys((*_RESOLVED, *_ATTEMPTED, *_BROKEN)):
-        found = content.get(name)
-        if found is None:
-            continue
+    known = dict.fromkeys((*_RESOLVED, *_ATTEMPTED, *_BROKEN))
+    lists: dict[str, list[str]] = {name: content[name] for name in known if content.get(name) is not None}
+    for name, found in lists.items():
         if not isinstance(found, list) or not all(isinstance(each, str) and each.strip() for each in found):
             raise FormatError(f"{shown_path(path)}: {name} is no list of instances; expected results of SWE-bench")
         twice = [instance for instance, count in Counter(found).items() if count > 1]
@@ -129,7 +131,6 @@ def _lists(content: Row, path: str) -> dict[str, list[str]]:
             raise FormatError(
                 f"{shown_path(path)}: {name} names {listed(twice)} more than once; an instance has one result"
             )
-        lists[name] = found
     if not lists.keys() & set(_RESOLVED):  # all that is attempted would count as failed
         raise FormatError(
             f"{shown_path(path)}: no list of the instances that were resolved; expected results of SWE-bench with "
@@ -159,9 +160,8 @@ def _compared(summary: Path, resolved: int, attempted: int, path: str) -> tuple[
             f"{shown_path(path)}: {resolved} instances resolved, but {summary.name} beside it counts {counts[0]}; use "
             "files of one run"
         )
-    if counts[1] == attempted:
-        return ()
-    return (f"{shown_path(path)}: {attempted} instances attempted, and {summary.name} counts {counts[1]} in all.",)
+    said = f"{shown_path(path)}: {attempted} instances attempted, and {summary.name} counts {counts[1]} in all."
+    return () if counts[1] == attempted else (said,)
 
 
 def _attempted(
@@ -217,12 +217,9 @@ def _samples(
     run: LogRun, lists: Mapping[str, list[str]], resolved: set[str], attempted: frozenset[str]
 ) -> Iterator[LogSample]:
     broken = {instance: why for name, why in _BROKEN.items() for instance in lists.get(name, ())}
-    if "unresolved_ids" in lists:
-        unlisted = attempted - resolved - broken.keys() - set(lists["unresolved_ids"])
-        broken |= dict.fromkeys(unlisted, ("no result is listed", "unknown"))
-    if "with_logs" in lists:
-        untested = attempted - resolved - broken.keys() - set(lists["with_logs"])
-        broken |= dict.fromkeys(untested, _BROKEN["no_logs"])
+    for name, why in _UNLISTED.items():
+        if name in lists:
+            broken |= dict.fromkeys(attempted - resolved - broken.keys() - set(lists[name]), why)
     for place, instance in enumerate(sorted(attempted), start=1):
         error, kind = broken.get(instance, (None, None))
         yield LogSample(

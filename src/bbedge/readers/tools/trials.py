@@ -207,12 +207,15 @@ _METADATA = "metadata.json"
 
 def _is_verifiers(glimpse: Glimpse) -> bool:
     """By the keys of the first rollout; what later versions write is refused by name when it is opened."""
-    if glimpse.has("env", "task", "traces") or glimpse.has("task", "nodes", "rewards"):
-        return True
+    later = glimpse.has("env", "task", "traces") or glimpse.has("task", "nodes", "rewards")
     # The first versions call the example id, as other tables do too.
     beside = Path(glimpse.path).parent / _METADATA
-    return glimpse.has("prompt", "completion", "reward") and (
-        glimpse.has("example_id") or (glimpse.has("id") and beside.is_file() and _is_metadata(Glimpse.of(str(beside))))
+    return later or (
+        glimpse.has("prompt", "completion", "reward")
+        and (
+            glimpse.has("example_id")
+            or (glimpse.has("id") and beside.is_file() and _is_metadata(Glimpse.of(str(beside))))
+        )
     )
 
 
