@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from bbedge.display.study import Made, study_page
+from bbedge.display.study import study_page
 from bbedge.study.contenders import DIRECT, PILOT, TWO_WAY, WHOLE_ALPHA, WHOLE_ALPHA_TWO_WAY, X_ONE_BLOCK
 from bbedge.study.experiments import STUDIES
 from bbedge.study.experiments.comparison import NAMES, UNEVEN
-from bbedge.study.results import StudyResults
+from bbedge.study.results import Made, StudyResults
 from bbedge.study.study import StudyColumn
 
 OF_X = ("BB-EDGE-X", DIRECT, WHOLE_ALPHA, TWO_WAY, WHOLE_ALPHA_TWO_WAY, X_ONE_BLOCK)

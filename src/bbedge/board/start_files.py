@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bbedge.board.design import BoardDesign
 from bbedge.errors import DataError, DesignError
 from bbedge.files import read_text, write_whole
+from bbedge.records.design import BoardOptions
 from bbedge.records.reading import Reading
 from bbedge.records.values import HEADLINE
 from bbedge.text import quoted, shown_path
@@ -36,14 +37,14 @@ copies = "refuse"            # or "allow": count replicates with the same scores
 """
 
 
-def design_values(suite: Reading, incomplete: str | None, planned: int | None) -> dict[str, Any]:
+def design_values(suite: Reading, options: BoardOptions) -> dict[str, Any]:
     """What options say of a design, as its file would."""
     shares = suite.shares
     headline = {"macro": suite.macro, "weights": suite.weights, "share": shares.get(HEADLINE)}
     views = {"column": suite.views, "shares": {name: share for name, share in shares.items() if name != HEADLINE}}
     given: dict[str, Any] = {
-        "planned": planned,
-        "incomplete": incomplete,
+        "planned": options.planned or None,
+        "incomplete": None if options.incomplete == "refuse" else options.incomplete,
         "headline": {key: value for key, value in headline.items() if value is not None},
         "views": {key: value for key, value in views.items() if value} if suite.views is not None else None,
     }

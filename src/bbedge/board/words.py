@@ -10,6 +10,7 @@ from bbedge.text import counted, display_names, listed, shown
 
 if TYPE_CHECKING:
     from bbedge.board import Added, Board
+    from bbedge.board.epoch import Stage
     from bbedge.core.leaderboard import Leaderboard
     from bbedge.ledger.chain import LedgerEvent
     from bbedge.records.events import Outcome
@@ -210,3 +211,24 @@ def _first(texts: Sequence[str], most: int, *, of: int | None = None) -> str:
     total = len(texts) if of is None else of
     more = f" and {total - most:,} more" if total > most else ""
     return ", ".join(texts[:most]) + more
+
+
+def claim_rows(board: Board) -> list[tuple[int, str, float, int, int]]:
+    """Every claim on the error budget: number, what it is about, level, directions tested, directions certified."""
+
+    def about(stage: Stage) -> str:
+        if stage.newcomer:
+            return f"model {stage.newcomer}"
+        return "candidate set against the others" if stage.design.family.candidate else "all pairs"
+
+    return [
+        (
+            stage.claim,
+            f"epoch {epoch.number}: {about(stage)}",
+            stage.level,
+            stage.design.n_directions * len(epoch.looks_at),
+            sum(int(stage.edges(view).sum()) for view in epoch.looks_at),
+        )
+        for epoch in board.state.epochs
+        for stage in epoch.stages
+    ]

@@ -5,6 +5,8 @@ The one module of this room that knows boards.
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -13,6 +15,7 @@ import msgspec
 from bbedge.board import Board
 from bbedge.certificate.certificate import Certificate, Shown
 from bbedge.certificate.document import certificate
+from bbedge.certificate.exports import cell
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.core.looks import MOST_MODELS, Recorder
 from bbedge.records.certificate import Document
@@ -23,6 +26,7 @@ from bbedge.records.design import (
 )
 from bbedge.records.events import ModelAdded, PilotAdded, ReplicateAdded
 from bbedge.records.notes import Note
+from bbedge.records.values import HEADLINE
 from bbedge.text import counted, listed, shown
 
 
@@ -171,3 +175,30 @@ def _with_history(board: Board, leaderboard: Leaderboard, epoch: int) -> Leaderb
     headline, *others = (recorder.history() for recorder in recorders)
     views = (replace(view, history=each) for view, each in zip(leaderboard.views, others, strict=True))
     return replace(leaderboard, history=headline, views=tuple(views))
+
+
+def graph_csv(board: Board) -> str:
+    """Everything that stands, as a table of edges. Names are plain ASCII, and no spreadsheet runs them as formulas."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    with_views = bool(board.design.views)
+    titles = ["winner", "loser", "log_e", "margin", "first_certified", "current"]
+    writer.writerow(["epoch", *(["view"] if with_views else []), *titles])
+    low, high = board.design.score_range
+    whole = [(epoch.number, board.leaderboard(epoch.number)) for epoch in board.state.epochs]
+    for number, leaderboard in [(number, view) for number, each in whole for view in (each, *each.views)]:
+        names = [cell(name) for name in leaderboard.design.models]
+        for a, b in zip(*(ends.tolist() for ends in leaderboard.edges.nonzero()), strict=True):
+            writer.writerow(
+                [
+                    number,
+                    *([cell(leaderboard.name or HEADLINE)] if with_views else []),
+                    names[a],
+                    names[b],
+                    repr(float(leaderboard.log_e[a, b])),
+                    repr(float(leaderboard.lower_bounds[a, b]) * (high - low)),
+                    int(leaderboard.first_certified[a, b]),
+                    int(leaderboard.current_edges[a, b]),
+                ]
+            )
+    return text.getvalue()

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated
 
 import typer
 from msgspec import structs
 
 from bbedge.cli.board_add import DesignFile, Place, add, add_model, next_, open_board
-from bbedge.cli.options import Without, check_pairs, grouped, read
+from bbedge.cli.options import Only, Without, check_pairs, grouped, read
 from bbedge.cli.output import (
     board_title,
     exit_if_contradicted,
@@ -29,14 +27,10 @@ from bbedge.cli.output import (
 )
 from bbedge.errors import DomainError
 from bbedge.files import read_text, write_whole
+from bbedge.records.design import BoardOptions
 from bbedge.records.output import Output, Selection
 from bbedge.records.reading import ABOUT_ITEMS, Reading
-from bbedge.records.values import HEADLINE
 from bbedge.text import counted, display_names, shown, shown_path
-
-if TYPE_CHECKING:
-    from bbedge.board import Board
-    from bbedge.display.board import ClaimRow
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -74,26 +68,7 @@ def init(
             show_default=False,
         ),
     ] = None,
-    planned: Annotated[
-        int | None,
-        typer.Option(
-            metavar="R",
-            min=1,
-            help="Number of replicates that are planned for a version of the benchmark; bb-edge-x then bets for that "
-            "many. Part of the design: decide it before the first run. Never count the runs that there are: how many "
-            "may depend on their results, which voids the guarantee.",
-            show_default=False,
-        ),
-    ] = None,
-    incomplete: Annotated[
-        Literal["worst-case", "zero"] | None,
-        typer.Option(
-            help="What a missing score does. worst-case: it counts against whichever model it could help, whatever "
-            "made it missing. zero: it is a failure. Part of the design: decide it before the first run. Default: it "
-            "stops the command.",
-            show_default=False,
-        ),
-    ] = None,
+    options: Annotated[BoardOptions, Only("planned", "incomplete")],
     reading: Annotated[Reading, Without("incomplete", "column", "replicate_from", "max_size", *ABOUT_ITEMS)],
 ) -> None:
     """Freeze a design and create the board. Prints a text to publish before the first run.
@@ -109,13 +84,13 @@ def init(
     from bbedge.board.words import announcement
     from bbedge.readers import read_items
 
-    options = design_values(reading, incomplete, planned)
+    given = design_values(reading, options)
     if from_scores:
         if design is not None or items is not None or models:
             raise DomainError("--from writes the design, items and models; leave out --design, --items and --models")
-        rule = "worst-case" if incomplete else "refuse"
+        rule = "worst-case" if "incomplete" in given else "refuse"
         found = read(from_scores, structs.replace(reading, incomplete=rule), gaps=True)
-        design_file, item_file, model_file = (shlex.quote(str(path)) for path in start_files(place, found, options))
+        design_file, item_file, model_file = (shlex.quote(str(path)) for path in start_files(place, found, given))
         say(
             f"Wrote {item_file} ({len(found.items):,} items in {len(set(found.blocks)):,} blocks), {model_file} "
             f"({len(found.models)} models) and {design_file}.\n"
@@ -132,7 +107,7 @@ def init(
         )
     benchmark, names = read_items(items), _names(models)
     check_pairs(reading, len(names))
-    frozen = frozen_design(design, options)
+    frozen = frozen_design(design, given)
     board = Board.create(
         place, frozen, models=names, items=benchmark.items, blocks=benchmark.blocks, columns=benchmark.columns
     )
@@ -191,6 +166,7 @@ def show(
     [bold]Exit codes[/bold]  0 success, 2 bad input, 5 contradiction
     """
     from bbedge.board.stored_scores import stored_scores
+    from bbedge.board.words import claim_rows
     from bbedge.certificate.of_board import board_certificate, shown_epoch
     from bbedge.display.board import show_budget, show_looks
     from bbedge.display.terminal import MOST_ROWS, show_leaderboard
@@ -220,7 +196,7 @@ def show(
         )
     console.print()
     show_looks(console, certificate)
-    show_budget(console, _claims(board), alpha=board.design.alpha, next_level=board.state.next_level())
+    show_budget(console, claim_rows(board), alpha=board.design.alpha, next_level=board.state.next_level())
     say(f"{counted(len(board.events), 'event')}, head {board.head}", console=console)
     exit_if_contradicted(certificate)
 
@@ -268,6 +244,7 @@ def export(
     out: Annotated[Path, typer.Argument(help="The archive (.jsonl), or the graph (.csv or .json).")],
 ) -> None:
     """Write a whole board or gate's ledger to one file (.jsonl), or the graph of a board (.csv, .json)."""
+    from bbedge.certificate.of_board import graph_csv
     from bbedge.ledger.archive import export_file
     from bbedge.ledger.store import Store
 
@@ -282,7 +259,7 @@ def export(
     if out.suffix == ".json":
         write_whole(out, board.certificate().to_json(time=written_at()))
     elif out.suffix == ".csv":
-        write_whole(out, _graph_csv(board))
+        write_whole(out, graph_csv(board))
     elif out.suffix == ".jsonl":
         board.export(out)
     else:
@@ -302,59 +279,6 @@ def import_(archive: Annotated[Path, typer.Argument(help="An archive that export
         progress(f"importing {shown_path(archive)} and recomputing every look")
         done = import_file(archive, place, verify=verify_session)
     say(f"Imported and verified {counted(done.events, 'event')}. Head {done.head}")
-
-
-def _claims(board: Board) -> list[ClaimRow]:
-    """The level and the certificates of each claim."""
-    from bbedge.display.board import ClaimRow
-
-    return [
-        ClaimRow(
-            claim=stage.claim,
-            what=f"epoch {epoch.number}: "
-            + (
-                f"model {stage.newcomer}"
-                if stage.newcomer
-                else "all pairs"
-                if not stage.design.family.candidate
-                else "candidate set against the others"
-            ),
-            level=stage.level,
-            directions=stage.design.n_directions * len(epoch.looks_at),
-            certified=sum(int(stage.edges(view).sum()) for view in epoch.looks_at),
-        )
-        for epoch in board.state.epochs
-        for stage in epoch.stages
-    ]
-
-
-def _graph_csv(board: Board) -> str:
-    """Everything that stands, as a table of edges. Names are plain ASCII, and no spreadsheet runs them as formulas."""
-    from bbedge.certificate.exports import cell
-
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    with_views = bool(board.design.views)
-    titles = ["winner", "loser", "log_e", "margin", "first_certified", "current"]
-    writer.writerow(["epoch", *(["view"] if with_views else []), *titles])
-    low, high = board.design.score_range
-    whole = [(epoch.number, board.leaderboard(epoch.number)) for epoch in board.state.epochs]
-    for number, leaderboard in [(number, view) for number, each in whole for view in (each, *each.views)]:
-        names = [cell(name) for name in leaderboard.design.models]
-        for a, b in zip(*(ends.tolist() for ends in leaderboard.edges.nonzero()), strict=True):
-            writer.writerow(
-                [
-                    number,
-                    *([cell(leaderboard.name or HEADLINE)] if with_views else []),
-                    names[a],
-                    names[b],
-                    repr(float(leaderboard.log_e[a, b])),
-                    repr(float(leaderboard.lower_bounds[a, b]) * (high - low)),
-                    int(leaderboard.first_certified[a, b]),
-                    int(leaderboard.current_edges[a, b]),
-                ]
-            )
-    return text.getvalue()
 
 
 def _names(given: Sequence[str]) -> list[str]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from msgspec import structs
 
-from bbedge.cli.options import CopiesRule, PlainReading, Without, grouped, read
+from bbedge.cli.options import Counting, PlainReading, Without, grouped, read
 from bbedge.cli.output import JsonOut, exit_if_contradicted, say, say_written, write_json
 from bbedge.errors import BoardError, DesignError
 from bbedge.files import write_whole
@@ -57,23 +56,6 @@ def _is_frozen(board: Board, path: Path) -> bool:
 
 Files = Annotated[list[Path], typer.Argument(help="Score tables or logs, as for certify.", show_default=False)]
 BoardReading = Annotated[PlainReading, Without("blocks", "score_range", "incomplete", "column")]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counting:
-    """What counts of the scores that are added; the ledger states it."""
-
-    copies: CopiesRule = None
-    incomplete: Annotated[
-        Literal["worst-case", "zero"] | None,
-        typer.Option(
-            "--incomplete",
-            help="Count runs that are missing altogether by the rule of the design, which this repeats. Without it, a "
-            "replicate stays incomplete until every active model has run, and a part until it has every score. Missing "
-            "scores are final.",
-            show_default=False,
-        ),
-    ] = None
 
 
 @grouped

@@ -28,15 +28,9 @@ from bbedge.records.values import Names, Strict, option
 from bbedge.text import counted, shown_path
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from bbedge.baselines import Method
-    from bbedge.core.design import Design
     from bbedge.core.leaderboard import Leaderboard
     from bbedge.core.scores import DesignOptions, Scores
     from bbedge.core.statements import Statement
-    from bbedge.display.reports import Claims
 
 
 NOT_CERTIFIED = 3
@@ -257,21 +251,17 @@ def compare(
     [cyan]bbedge compare scores.csv[/cyan]
     [cyan]bbedge compare scores.csv --methods bb-edge,bb-edge-x,t-holm,emr[/cyan]
     """
-    import numpy as np
-
     from bbedge.baselines import METHODS, method
     from bbedge.display.reports import show_claims
+    from bbedge.study.contenders import compared_claims
 
     chosen = [method(name.strip()) for name in methods.split(",")] if methods else list(METHODS.values())
     table = read(scores, reading)
     check_pairs(reading, len(table.models))
     design = table.design(**declared(options))
     table.check_copies(design.copies)
-    reference = METHODS["BB-EDGE-X"].run(design, table.values, np.random.default_rng(seed))
-    claims = [
-        _claims(each, design, table.values, reference, seed)
-        for each in tracked(chosen, total=len(chosen), description="running each method")
-    ]
+    running = tracked(chosen, total=len(chosen), description="running each method")
+    claims = list(compared_claims(running, design, table.values, seed))
     n_models, replicates = len(table.models), len(table.replicates)
     console = write_json(
         json_out,
@@ -293,49 +283,3 @@ def compare(
         n_pairs=n_models * (n_models - 1) // 2,
         verbose=verbose,
     )
-
-
-def _claims(
-    method: Method, design: Design, panels: NDArray[np.float64], reference: NDArray[np.generic], seed: int
-) -> Claims:
-    import numpy as np
-
-    from bbedge.baselines import NotApplicable
-    from bbedge.core.graph import Graph
-    from bbedge.display.reports import Claims
-
-    nothing = Claims(
-        method=method.name,
-        control=method.validity,
-        assumes=method.assumes,
-        target=method.target,
-        references=method.references,
-        edges=None,
-        pairs=None,
-        withdrawn=None,
-        alone=None,
-        width=None,
-    )
-    result = method.apply(design, panels, np.random.default_rng(seed))
-    if isinstance(result, NotApplicable):
-        return replace(nothing, not_applicable=result.reason)
-    if method.claims == "ranks":
-        return replace(nothing, width=_width(result[-1]))
-    edges, certified = result.astype(bool), reference.astype(bool).any(axis=0)
-    claimed = edges.any(axis=0)
-    graph = Graph(np.asarray(claimed if method.validity == "all looks" else edges[-1]))
-    return replace(
-        nothing,
-        edges=graph.n_edges,
-        pairs=graph.n_resolved,
-        withdrawn=int((claimed & ~graph.edges).sum()),
-        alone=int((graph.edges & ~certified).sum()),
-        width=_width(np.array(graph.rank_intervals)),
-        current_edges=int(edges[-1].sum()),
-    )
-
-
-def _width(intervals: NDArray[np.generic]) -> float:
-    import numpy as np
-
-    return float(np.diff(intervals.astype(float), axis=1).mean())

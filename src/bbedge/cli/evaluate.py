@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from bbedge.cli.output import exit_if_contradicted, results_console
+from bbedge.cli.options import grouped
+from bbedge.cli.output import exit_if_contradicted, results_console, say
 from bbedge.credentials import without_credentials
 from bbedge.errors import DomainError, EvaluationError, ReportedError
+from bbedge.records.values import Strict, option
 from bbedge.text import counted, display_names, shown, shown_path
 
 if TYPE_CHECKING:
@@ -88,6 +90,14 @@ ServerChanged = Annotated[
 """Why a study goes on with another server."""
 
 
+class Progress(Strict, frozen=True, kw_only=True):
+    """What is shown while a study runs."""
+
+    quiet: Annotated[bool, option("Print only the result.")] = False
+    json_lines: Annotated[bool, option("Write events as JSON lines to standard output.", names="--json")] = False
+
+
+@grouped
 def evaluate(
     study: Annotated[Path, typer.Argument(metavar="STUDY", help="The study: a TOML file.", show_default=False)],
     replicates: Annotated[
@@ -113,8 +123,8 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print only the result.")] = False,
-    json_lines: Annotated[bool, typer.Option("--json", help="Write events as JSON lines to standard output.")] = False,
+    *,
+    progress: Progress,
     server_changed: ServerChanged = None,
 ) -> None:
     """Run models on a benchmark, check the result after every replicate, and stop when the question is answered.
@@ -133,23 +143,12 @@ def evaluate(
         raise DomainError("--pilot is for --dry-run; add it, or leave out --pilot")
     chosen = EvaluationSpec.read(study, engine=engine, drop="never" if no_drop else None)
     if dry:
-        _dry_run(
-            chosen,
-            _PILOT if pilot is None else pilot,
-            again=f"bbedge evaluate {shown_path(study)} --dry-run",
-            quiet=quiet,
-            json_lines=json_lines,
-        )
+        again = f"bbedge evaluate {shown_path(study)} --dry-run"
+        _dry_run(chosen, _PILOT if pilot is None else pilot, again=again, progress=progress)
         return
-    ended = run_study(
-        chosen,
-        again=f"bbedge evaluate {shown_path(study)}",
-        quiet=quiet,
-        json_lines=json_lines,
-        replicates=replicates,
-        server_changed=server_changed,
-    )
-    if not json_lines:
+    again = f"bbedge evaluate {shown_path(study)}"
+    ended = run_study(chosen, again, server_changed, progress=progress, replicates=replicates)
+    if not progress.json_lines:
         _show(results_console(), chosen, ended)
     exit_if_contradicted(ended.leaderboard)
     if ended.reason == "limit":
@@ -160,18 +159,17 @@ def evaluate(
 
 def run_study(
     study: EvaluationSpec,
-    *,
     again: str,
-    quiet: bool = False,
-    json_lines: bool = False,
+    server_changed: str | None,
+    *,
+    progress: Progress | None = None,
     replicates: int | None = None,
-    server_changed: str | None = None,
 ) -> Ended:
     """Run a study with progress on standard error; exit if it is interrupted, naming the command that continues it."""
     from bbedge.evaluate import evaluate as run
     from bbedge.evaluate.engines import engine_for
 
-    with _interruptible(again) as asked, _watching(study, quiet=quiet, json_lines=json_lines) as watch:
+    with _interruptible(again) as asked, _watching(study, progress or Progress()) as watch:
         return run(
             study,
             engine_for(study),
@@ -207,35 +205,31 @@ def _interruptible(again: str) -> Iterator[threading.Event]:
         raise typer.Exit(_INTERRUPTED) from None
 
 
-def _dry_run(study: EvaluationSpec, pilot: int, *, again: str, quiet: bool, json_lines: bool) -> None:
+def _dry_run(study: EvaluationSpec, pilot: int, *, again: str, progress: Progress) -> None:
     """Run the pilot and print what the study will cost."""
-    from rich.text import Text
-
-    from bbedge.cli.evaluate import forecast_lines
     from bbedge.evaluate.engines import engine_for
     from bbedge.evaluate.preflight import dry_run
 
-    with _interruptible(again) as asked, _watching(study, quiet=quiet, json_lines=json_lines) as watch:
+    with _interruptible(again) as asked, _watching(study, progress) as watch:
         forecast = dry_run(study, engine_for(study), pilot=pilot, watch=watch, interrupted=asked.is_set)
-    if json_lines:
+    if progress.json_lines:
         sys.stdout.write(json.dumps({"event": "forecast"} | forecast.content, allow_nan=False) + "\n")
     else:
-        for line in forecast_lines(forecast, study):
-            results_console().print(Text(line), highlight=False, soft_wrap=True)
+        say(*forecast_lines(forecast, study))
     if forecast.reached is not None:
         raise typer.Exit(_LIMIT)
 
 
 @contextmanager
-def _watching(study: EvaluationSpec, *, quiet: bool, json_lines: bool) -> Iterator[Callable[[Event], None] | None]:
+def _watching(study: EvaluationSpec, progress: Progress) -> Iterator[Callable[[Event], None] | None]:
     """Show what happens; where errors were shown when they happened, the last message does not repeat them."""
     from rich.console import Console
 
     from bbedge.cli.evaluate_screen import Lines, Screen
 
-    if json_lines:
+    if progress.json_lines:
         yield partial(_write_line, sys.stdout)  # while it works, an engine may redirect it
-    elif quiet:
+    elif progress.quiet:
         yield None
     else:
         console = Console(stderr=True)
@@ -291,9 +285,8 @@ def _show(console: Console, study: EvaluationSpec, ended: Ended) -> None:
     # Beside a contradiction no answer is reliable.
     found = study.question.text if ended.reason == "contradiction" else f"{study.question.text}: {ended.answer.text}"
     console.print(Text.assemble((word, style), f"  {found}"), highlight=False)
-    for line in saving_lines(ended.spent, study):
-        console.print(Text(line), highlight=False)
-    for line in first_pass_lines(ended.first_pass, study) if ended.first_pass is not None else ():
+    first_pass = () if ended.first_pass is None else first_pass_lines(ended.first_pass, study)
+    for line in (*saving_lines(ended.spent, study), *first_pass):
         console.print(Text(line), highlight=False)
     for place, line in enumerate(counted_lines(ended.problems)):
         console.print(Text(f"{'' if place else 'Errors':<12}{line}"), highlight=False, soft_wrap=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,13 +12,11 @@ from bbedge.cli.options import PlainReading, Without, grouped, read
 from bbedge.cli.output import Source, open_certificate, say
 from bbedge.errors import DomainError
 from bbedge.files import write_whole
-from bbedge.records.output import Selection
-from bbedge.text import shown, shown_path
+from bbedge.records.output import Canvas, Selection
+from bbedge.text import shown_path
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from bbedge.display.plotting import Canvas
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -36,47 +33,9 @@ _OF_LOGS = ("format", "metric", "filter", "model_name", "replicate_from", "model
 PICTURES = (".png", ".svg", ".pdf")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Paper:
-    """How large to draw, and how fine."""
-
-    width: Annotated[
-        float | None,
-        typer.Option(
-            metavar="INCHES",
-            help="Width of the figure in inches, exactly. Default: what suits the content.",
-            show_default=False,
-        ),
-    ] = None
-    height: Annotated[
-        float | None,
-        typer.Option(
-            metavar="INCHES",
-            help="Height of the figure in inches, exactly. Default: what suits the content.",
-            show_default=False,
-        ),
-    ] = None
-    dpi: Annotated[int, typer.Option(metavar="DOTS", help="Dots per inch of a PNG.")] = 150
-    title: Annotated[
-        str | None, typer.Option("--title", metavar="TEXT", help="Another title of the figure.", show_default=False)
-    ] = None
-    no_title: Annotated[bool, typer.Option("--no-title", help="Leave out the title, for a figure with a caption.")] = (
-        False
-    )
-
-    def canvas(self) -> Canvas:
-        """The canvas to draw on."""
-        from bbedge.display.plotting import Canvas
-
-        if self.title is not None and self.no_title:
-            raise DomainError("--title and --no-title exclude each other; leave one of them out")
-        title = not self.no_title if self.title is None else shown(self.title, 120)
-        return Canvas(width=self.width, height=self.height, dpi=self.dpi, title=title)
-
-
 @app.command()
 @grouped
-def graph(source: Source, out: Outs, selection: Selection, paper: Paper) -> None:
+def graph(source: Source, out: Outs, selection: Selection, canvas: Canvas) -> None:
     """Draw the certified graph, or export it.
 
     .png, .svg and .pdf are figures; .dot, .graphml, .mmd (Mermaid) and .csv are exports for other programs.
@@ -92,38 +51,38 @@ def graph(source: Source, out: Outs, selection: Selection, paper: Paper) -> None
         if path.suffix.lower() in EXPORTS:
             write_whole(path, EXPORTS[path.suffix.lower()](certificate))
     pictures = [path for path in out if path.suffix.lower() in PICTURES]
-    save(lambda: graph_figure(certificate), pictures, paper.canvas())
+    save(lambda: graph_figure(certificate), pictures, canvas)
     _print_written(out)
 
 
 @app.command()
 @grouped
-def ranks(source: Source, out: Outs, selection: Selection, paper: Paper) -> None:
+def ranks(source: Source, out: Outs, selection: Selection, canvas: Canvas) -> None:
     """Draw the rank interval of every model, with the certified cuts."""
     from bbedge.display.figures import rank_figure
 
-    _draw(out, lambda: rank_figure(open_certificate(source, selection)[0]), paper)
+    _draw(out, lambda: rank_figure(open_certificate(source, selection)[0]), canvas)
 
 
 @app.command()
 @grouped
-def views(source: Source, out: Outs, selection: Annotated[Selection, Without("view")], paper: Paper) -> None:
+def views(source: Source, out: Outs, selection: Annotated[Selection, Without("view")], canvas: Canvas) -> None:
     """Draw the rank interval of every model in every view.
 
     [cyan]bbedge figure views certificate.json views.pdf[/cyan]
     """
     from bbedge.display.figures import views_figure
 
-    _draw(out, lambda: views_figure(open_certificate(source, selection)[0]), paper)
+    _draw(out, lambda: views_figure(open_certificate(source, selection)[0]), canvas)
 
 
 @app.command()
 @grouped
-def evidence(source: Source, out: Outs, selection: Selection, paper: Paper) -> None:
+def evidence(source: Source, out: Outs, selection: Selection, canvas: Canvas) -> None:
     """Draw the evidence of every pair against the threshold, after each replicate."""
     from bbedge.display.figures import evidence_figure
 
-    _draw(out, lambda: evidence_figure(open_certificate(source, selection)[0]), paper)
+    _draw(out, lambda: evidence_figure(open_certificate(source, selection)[0]), canvas)
 
 
 @app.command()
@@ -137,7 +96,7 @@ def stability(
             "blocks", "format", "metric", "filter", "model_name", "replicate_from", "model_from", "skip", "max_size"
         ),
     ],
-    paper: Paper,
+    canvas: Canvas,
 ) -> None:
     """Draw the rank of every model in each single replicate."""
     from bbedge.display.figures import stability_figure
@@ -146,7 +105,7 @@ def stability(
         table = read([scores], reading)
         return stability_figure(table.values.mean(axis=2), table.models, table.replicates)
 
-    _draw(out, draw, paper)
+    _draw(out, draw, canvas)
 
 
 @app.command()
@@ -157,16 +116,18 @@ def power(
         typer.Argument(metavar="STUDY", help="A folder that bbedge study run wrote, for example studies/power."),
     ],
     out: Outs,
-    paper: Paper,
+    canvas: Canvas,
 ) -> None:
     """Draw the curves of a study over replicates: error, power and its other metrics.
 
     [cyan]bbedge figure power studies/power power.pdf[/cyan]
     """
-    from bbedge.cli.study import read_results
     from bbedge.display.study import study_figure
+    from bbedge.study.experiments import study as find
+    from bbedge.study.results import read_results
 
-    _draw(out, lambda: study_figure(*read_results(study), width=paper.width), paper)
+    found = find(study.resolve().name)
+    _draw(out, lambda: study_figure(found, read_results(study, found)[0], width=canvas.width), canvas)
 
 
 @app.command()
@@ -218,9 +179,9 @@ def save(draw: Callable[[], Figure], out: Sequence[Path], canvas: Canvas | None 
         save_figure(draw(), *out, canvas=canvas)
 
 
-def _draw(out: Sequence[Path], draw: Callable[[], Figure], paper: Paper) -> None:
+def _draw(out: Sequence[Path], draw: Callable[[], Figure], canvas: Canvas) -> None:
     _check(out, PICTURES)
-    save(draw, out, paper.canvas())
+    save(draw, out, canvas)
     _print_written(out)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,19 +11,64 @@ import typer
 from msgspec import structs
 
 from bbedge.cli.evaluate import ServerChanged, run_study
-from bbedge.cli.options import SCORES_HELP, CopiesRule, Without, grouped, read
+from bbedge.cli.options import SCORES_HELP, Counting, Only, Without, grouped, read
 from bbedge.cli.output import JsonOut, say, say_written, write_json
 from bbedge.credentials import without_credentials
 from bbedge.errors import Argument, DesignError, DomainError
 from bbedge.files import read_text, write_whole
 from bbedge.records.reading import ABOUT_ITEMS, SUITE, Reading
+from bbedge.records.values import Strict, option
 from bbedge.text import quoted, shown, shown_path
 
 if TYPE_CHECKING:
     from bbedge.core.scores import Scores
-    from bbedge.evaluate.specification import EvaluationSpec
     from bbedge.gate import GateReport, Policy, RecordedUse
     from bbedge.gate.gate import FirstRun
+
+
+class LedgerUse(Strict, frozen=True, kw_only=True):
+    """The use of a gate, if it is recorded."""
+
+    ledger: Annotated[
+        str | None,
+        option(
+            "Record this use of the gate in a file, or in PostgreSQL by a URL, under one error budget for all uses if "
+            "the policy says so. Of a study: reserve its level before the first look, and record every look inside the "
+            "first run. Without SCORES: show the recorded uses.",
+            metavar="FILE",
+        ),
+    ] = None
+    label: Annotated[
+        str | None,
+        option(
+            "With --ledger: what identifies this use, such as the commit. Another label is another use; the same one "
+            "needs the runs that are recorded for it, and maybe further ones.",
+            metavar="TEXT",
+        ),
+    ] = None
+    head: Annotated[
+        str | None,
+        option(
+            "A head of the ledger that was printed earlier: refuse a ledger that was cut short, set back or made anew "
+            "since.",
+            metavar="HASH",
+        ),
+    ] = None
+
+    def verdict(
+        self, rules: Policy, scores: Scores, study: str | None = None, first_run: FirstRun | None = None
+    ) -> tuple[GateReport, RecordedUse | None]:
+        """What a policy says of scores, and the use as it is recorded; ``study`` is the hash of a study."""
+        from bbedge.gate import gate as decide
+        from bbedge.gate.ledger import record
+
+        if self.ledger is None:
+            # The board of a study has checked its runs itself.
+            return decide(rules if study is None else rules.changed(copies="allow"), scores, first_run=first_run), None
+        recorded = record(
+            self.ledger, rules, scores, label=self.label, study=study, first_run=first_run, head=self.head
+        )
+        return recorded.report, recorded
 
 
 @grouped
@@ -45,37 +89,10 @@ def gate(
             show_default=False,
         ),
     ] = None,
-    ledger: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Record this use of the gate in a file, or in PostgreSQL by a URL, under one error budget "
-            "for all uses if the policy says so. Of a study: reserve its level before the first look, and record every "
-            "look inside the first run. Without SCORES: show the recorded uses.",
-            show_default=False,
-        ),
-    ] = None,
-    label: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TEXT",
-            help="With --ledger: what identifies this use, such as the commit. Another label is another use; the same "
-            "one needs the runs that are recorded for it, and maybe further ones.",
-            show_default=False,
-        ),
-    ] = None,
-    head: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HASH",
-            help="A head of the ledger that was printed earlier: refuse a ledger that was cut short, set back or made "
-            "anew since.",
-            show_default=False,
-        ),
-    ] = None,
+    use: LedgerUse,
     server_changed: ServerChanged = None,
     reading: Annotated[Reading, Without(*SUITE, "item_column")],
-    copies: CopiesRule = None,
+    counting: Annotated[Counting, Only("copies")],
     json_out: JsonOut = None,
     markdown_out: Annotated[
         Path | None,
@@ -120,25 +137,35 @@ def gate(
     "fail"), 5 the runs contradict each other, 130 --until-decided was interrupted
     """
     from bbedge.display.gate import junit, markdown, over_a_year, place, render
+    from bbedge.gate.uses import check_costs
 
-    if ledger is None and (label is not None or head is not None):
-        raise DomainError(f"--{'head' if label is None else 'label'} is about a ledger; add --ledger FILE")
-    if ledger is not None and not scores and until_decided is None:
-        _show_history(ledger, policy, json_out, head)
+    if use.ledger is None and (use.label is not None or use.head is not None):
+        raise DomainError(f"--{'head' if use.label is None else 'label'} is about a ledger; add --ledger FILE")
+    if use.ledger is not None and not scores and until_decided is None:
+        _show_history(use.ledger, policy, json_out, use.head)
         return
     if policy is None or bool(scores) == (until_decided is not None):
         raise DomainError("give POLICY.toml and either SCORES, files with scores, or --until-decided STUDY.toml")
     if until_decided is None and server_changed is not None:
         raise DomainError("--server-changed is for a study; add --until-decided STUDY.toml, or leave it out")
     rules, reading = policy_and_metrics(policy, reading)
-    if copies is not None:
-        rules = rules.changed(copies=copies)
-    use = _Use(policy=policy, rules=rules, ledger=ledger, label=label, head=head)
+    if counting.copies is not None:
+        rules = rules.changed(copies=counting.copies)
+    if rules.spending == "ledger" and use.ledger is None:
+        raise DesignError(
+            f'{rules.source}: spending = "ledger" shares alpha among all uses of the gate; add --ledger FILE'
+        )
+    if use.ledger is not None and use.label is None:
+        raise DesignError("a use in a ledger is known by its label; add --label TEXT, such as the commit")
     if until_decided is not None:
-        report, recorded = use.of_study(until_decided, server_changed)
+        again = f"bbedge gate {shown_path(policy)} --until-decided {shown_path(until_decided)}"
+        report, recorded = _study_verdict(until_decided, rules, use, again, server_changed)
     else:
-        report, recorded = use.of_files(scores or [], reading)
-    meaning = [over_a_year(use.rules, recorded)]
+        with_columns = structs.replace(reading, item_column=rules.columns)
+        table = read(scores or [], with_columns, gaps=True, identify=use.ledger is not None)
+        check_costs(rules, reading.metric, reading.metric_ranges, views=table.columns.get("metric", ()))
+        report, recorded = use.verdict(rules, table)
+    meaning = [over_a_year(rules, recorded)]
     if recorded is not None:
         meaning.insert(0, place(recorded))
     if markdown_out is not None:
@@ -161,84 +188,36 @@ def gate(
         raise typer.Exit(report.exit_code)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Use:
-    """One use of a policy, recorded if there is a ledger."""
+def _study_verdict(
+    path: Path, rules: Policy, use: LedgerUse, again: str, server_changed: str | None
+) -> tuple[GateReport, RecordedUse | None]:
+    """Run a study until it is decided. Its level is reserved before the first look."""
+    from bbedge.board import Board
+    from bbedge.board.stored_scores import stored_scores
+    from bbedge.evaluate.engines import engine_for
+    from bbedge.evaluate.preflight import preflight_unwatched
+    from bbedge.evaluate.servers import addresses_of, checked_reason
+    from bbedge.evaluate.specification import EvaluationSpec
+    from bbedge.evaluate.study_board import first_run_of, open_board, reserved_study, study_hash
 
-    policy: Path
-    rules: Policy
-    ledger: str | None
-    label: str | None
-    head: str | None
-
-    def __post_init__(self) -> None:
-        if self.rules.spending == "ledger" and self.ledger is None:
-            raise DesignError(
-                f'{self.rules.source}: spending = "ledger" shares alpha among all uses of the gate; add --ledger FILE'
-            )
-        if self.ledger is not None and self.label is None:
-            raise DesignError("a use in a ledger is known by its label; add --label TEXT, such as the commit")
-
-    def of_files(self, files: list[Path], reading: Reading) -> tuple[GateReport, RecordedUse | None]:
-        """Apply it to the scores in files."""
-        from bbedge.gate.uses import check_costs
-
-        reading = structs.replace(reading, item_column=self.rules.columns)
-        scores = read(files, reading, gaps=True, identify=self.ledger is not None)
-        found = scores.columns.get("metric", ())
-        check_costs(self.rules, reading.metric, reading.metric_ranges, views=found)
-        return self._decide(scores)
-
-    def of_study(self, study: Path, server_changed: str | None) -> tuple[GateReport, RecordedUse | None]:
-        """Run a study until it is decided. Its level is reserved before the first look."""
-        from bbedge.board import Board
-        from bbedge.board.stored_scores import stored_scores
-        from bbedge.evaluate.specification import EvaluationSpec
-        from bbedge.evaluate.study_board import first_run_of, study_hash
-
-        spec = EvaluationSpec.read(study)
-        again = f"bbedge gate {shown_path(self.policy)} --until-decided {shown_path(study)}"
-        if self.ledger is None:
-            chosen = spec.gated(self.rules)
-        else:
-            chosen = self._reserved(spec, self.ledger, server_changed)
-            again += f" --ledger {without_credentials(self.ledger)} --label {shlex.quote(self.label or '')}"
-        run_study(chosen, again=again, server_changed=server_changed)
-        with Board.open(chosen.board) as board:
-            systems = chosen.question.systems
-            first = first_run_of(board, systems)
-            return self._decide(stored_scores(board, systems), study=study_hash(board), first_run=first)
-
-    def _reserved(self, spec: EvaluationSpec, ledger: str, server_changed: str | None) -> EvaluationSpec:
-        """The study at the level that is reserved for it before its first look."""
-        from bbedge.evaluate.engines import engine_for
-        from bbedge.evaluate.preflight import preflight_unwatched
-        from bbedge.evaluate.servers import addresses_of, checked_reason
-        from bbedge.evaluate.study_board import open_board, reserved_study
-
-        spec.gated(self.rules.at_level(self.rules.alpha))  # what is wrong is found before there is a board
-        engine = engine_for(spec)
-        check = partial(preflight_unwatched, spec, engine)
+    study = EvaluationSpec.read(path)
+    if use.ledger is None:
+        chosen = study.gated(rules)
+    else:
+        study.gated(rules.at_level(rules.alpha))  # what is wrong is found before there is a board
+        again += f" --ledger {without_credentials(use.ledger)} --label {shlex.quote(use.label or '')}"
+        engine = engine_for(study)
+        check = partial(preflight_unwatched, study, engine)
         benchmark, reason = engine.benchmark(), checked_reason(server_changed)
         with open_board(
-            spec, benchmark, addresses=addresses_of(engine), server_changed=reason, before_freezing=check
+            study, benchmark, addresses=addresses_of(engine), server_changed=reason, before_freezing=check
         ) as board:
-            return reserved_study(spec, self.rules, board, ledger, label=self.label, head=self.head)
-
-    def _decide(
-        self, scores: Scores, *, study: str | None = None, first_run: FirstRun | None = None
-    ) -> tuple[GateReport, RecordedUse | None]:
-        from bbedge.gate import gate as decide
-        from bbedge.gate.ledger import record
-
-        if self.ledger is None:
-            # The board of a study has checked its runs itself.
-            rules = self.rules if study is None else self.rules.changed(copies="allow")
-            return decide(rules, scores, first_run=first_run), None
-        recorded = record(
-            self.ledger, self.rules, scores, label=self.label, study=study, first_run=first_run, head=self.head
-        )
-        return recorded.report, recorded
+            chosen = reserved_study(study, rules, board, use.ledger, label=use.label, head=use.head)
+    run_study(chosen, again, server_changed)
+    with Board.open(chosen.board) as board:
+        systems = chosen.question.systems
+        first_run = first_run_of(board, systems)
+        return use.verdict(rules, stored_scores(board, systems), study_hash(board), first_run)
 
 
 def policy_and_metrics(path: Path, reading: Reading) -> tuple[Policy, Reading]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass
 from functools import update_wrapper
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from types import GenericAlias, NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import typer
 from msgspec import UNSET, Meta, Struct, UnsetType, structs
@@ -17,9 +16,9 @@ from msgspec import UNSET, Meta, Struct, UnsetType, structs
 from bbedge.cli.output import spinner
 from bbedge.errors import Argument, DomainError
 from bbedge.records.codec import record_from_arguments
-from bbedge.records.options import Options
+from bbedge.records.options import COPIES_HELP
 from bbedge.records.reading import ABOUT_ITEMS, SUITE, Reading
-from bbedge.records.values import Copies
+from bbedge.records.values import Copies, Strict, option
 
 if TYPE_CHECKING:
     from bbedge.core.scores import Scores
@@ -45,6 +44,23 @@ class Only(Without):
     """Says in ``Annotated[Group, Only("field")]`` which options of a group a command has."""
 
 
+class Counting(Strict, frozen=True, kw_only=True):
+    """What counts of the scores that are added, where a design or a policy has rules already; the ledger states it."""
+
+    copies: Annotated[
+        Copies | None,
+        option(COPIES_HELP, default="refuse"),
+    ] = None
+    incomplete: Annotated[
+        Literal["worst-case", "zero"] | None,
+        option(
+            "Count runs that are missing altogether by the rule of the design, which this repeats. Without it, a "
+            "replicate stays incomplete until every active model has run, and a part until it has every score. Missing "
+            "scores are final."
+        ),
+    ] = None
+
+
 PlainReading = Annotated[Reading, Without(*SUITE, *ABOUT_ITEMS)]
 """The options of a command that needs scores alone."""
 
@@ -56,19 +72,20 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     field is its :func:`~bbedge.records.values.option`; a value outside its bounds is refused by the name of the option.
     """
     hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, tuple[type, list[str]]] = {}
+    groups: dict[str, tuple[type[Struct], list[str]]] = {}
     parameters: list[Parameter] = []
     for parameter in signature(command).parameters.values():
         hint = hints[parameter.name]
         group = getattr(hint, "__origin__", hint)
-        if not (isinstance(group, type) and (is_dataclass(group) or issubclass(group, Struct))):
+        if not (isinstance(group, type) and issubclass(group, Struct)):
             parameters.append(parameter.replace(annotation=hint, kind=Parameter.KEYWORD_ONLY))
             continue
         chosen = getattr(hint, "__metadata__", ())
         options = [
-            each
-            for each in _group_parameters(group)
-            if all((each.name in which.names) == isinstance(which, Only) for which in chosen)
+            _field_parameter(field)
+            for field in structs.fields(group)
+            if get_origin(field.type) is Annotated
+            and all((field.name in which.names) == isinstance(which, Only) for which in chosen)
         ]
         groups[parameter.name] = group, [each.name for each in options]
         parameters += options
@@ -81,27 +98,6 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     vars(run)["__signature__"] = Signature(parameters)
     return run
-
-
-def option_help(group: type[Struct], name: str) -> str | None:
-    """What help says of a field, for a command that has it with another meaning of its absence."""
-    (field,) = (each for each in structs.fields(group) if each.name == name)
-    metas: list[Meta] = [each for each in field.type.__metadata__ if isinstance(each, Meta)]
-    return metas[-1].description
-
-
-CopiesRule = Annotated[Copies | None, typer.Option(help=option_help(Options, "copies"), show_default="refuse")]
-
-
-def _group_parameters(group: Any) -> list[Parameter]:  # noqa: ANN401 - the class of a record or a dataclass
-    """The parameters that Typer makes options from, one for each field of a group."""
-    if issubclass(group, Struct):
-        return [_field_parameter(field) for field in structs.fields(group) if get_origin(field.type) is Annotated]
-    types = get_type_hints(group, include_extras=True)
-    return [
-        Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=types[field.name])
-        for field in fields(group)
-    ]
 
 
 def _field_parameter(field: structs.FieldInfo) -> Parameter:
@@ -134,10 +130,8 @@ def _option_type(kind: Any) -> Any:  # noqa: ANN401 - a type, or what typing has
     return kind
 
 
-def _made(group: type, given: dict[str, Any]) -> Any:  # noqa: ANN401 - a group
+def _made(group: type[Struct], given: dict[str, Any]) -> Struct:
     """The group with the options that were given, or with their defaults."""
-    if not issubclass(group, Struct):
-        return group(**given)
     fields = {field.name: field for field in structs.fields(group)}
     defaults = {name: field.default for name, field in fields.items() if field.default in ((), UNSET)}
     stated = {name: defaults.get(name) if value is None else value for name, value in given.items()}

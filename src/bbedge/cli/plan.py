@@ -2,51 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from msgspec import structs
+from msgspec import Meta, structs
 
 from bbedge.cli.options import Only, PlainReading, grouped, read
 from bbedge.cli.output import JsonOut, write_json
 from bbedge.errors import DomainError
 from bbedge.records.options import Options
 from bbedge.records.reading import Reading
+from bbedge.records.values import Positive, Strict, option
 from bbedge.text import counted, quoted
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from bbedge.core.design import Design
-    from bbedge.core.forecast import Forecast, Outlook
+    from bbedge.core.forecast import Outlook
     from bbedge.core.scores import Scores
     from bbedge.gate import Policy
 
 _POWER = 0.8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assumptions:
+class Assumptions(Strict, frozen=True, kw_only=True):
     """What to assume of a benchmark without a pilot."""
 
-    models: Annotated[int | None, typer.Option(min=2, help="Number of models.  [default: 10, or the pilot's]")] = None
+    models: Annotated[Annotated[int, Meta(ge=2)] | None, option("Number of models.  [default: 10, or the pilot's]")] = (
+        None
+    )
     items: Annotated[
         str | None,
-        typer.Option(
-            metavar="N|FILE",
-            help="Number of items, or a list of items with their blocks.  [default: the pilot's]",
-            show_default=False,
-        ),
+        option("Number of items, or a list of items with their blocks.  [default: the pilot's]", metavar="N|FILE"),
     ] = None
-    block_size: Annotated[int, typer.Option(min=1, help="Items per block, if --items is a number.")] = 1
-    mean: Annotated[float, typer.Option(help="Assumed mean score of right-or-wrong items; 0.5 has the most noise.")] = (
-        0.5
-    )
-    correlation: Annotated[float, typer.Option(help="Assumed correlation of two scores of a block.")] = 0.0
+    block_size: Annotated[Positive, option("Items per block, if --items is a number.")] = 1
+    mean: Annotated[float, option("Assumed mean score of right-or-wrong items; 0.5 has the most noise.")] = 0.5
+    correlation: Annotated[float, option("Assumed correlation of two scores of a block.")] = 0.0
 
     def places(self) -> tuple[list[str], list[str]]:
         """The names of the items, and those of their blocks."""
@@ -73,10 +66,6 @@ class Assumptions:
         from bbedge.core.forecast import Outlook
 
         return Outlook.of_scores(mean=self.mean, block_size=block_size, correlation=self.correlation)
-
-    def ways(self, design: Design) -> tuple[dict[str, Forecast], str]:
-        """Forecasts from the assumptions, and a sentence that states them."""
-        return _ways(design, self.outlook(float(design.layout.sizes.mean())), self.outlook()), self.words
 
     @property
     def words(self) -> str:
@@ -140,7 +129,8 @@ def plan(
     [cyan]bbedge plan pilot.csv --difference 0.02 --tokens 600 --price 0.5[/cyan]
     [cyan]bbedge plan --policy policy.toml --items 500[/cyan]
     """
-    from bbedge.display.plan import Prices, plan_document, plan_figure, show_plan
+    from bbedge.core.forecast import design_forecasts, pilot_forecasts
+    from bbedge.display.plan import Prices, ResolutionPlan, pilot_words
 
     numbers = _numbers("--replicates", replicates)
     if not all(number >= 1 and number.is_integer() for number in numbers):
@@ -171,28 +161,18 @@ def plan(
         if assumptions.items is not None or assumptions.models is not None:
             raise DomainError("the pilot defines the models and items; leave out --models and --items")
         design = table.design(alpha=options.alpha, tau=options.tau, method="bb-edge")
-        ways, assumed = _from_pilot(design, table.values)
+        ways = pilot_forecasts(design, table.values)
+        assumed = pilot_words(ways["bb-edge-x"].outlook, len(table.values))
     else:
-        design = assumptions.design(options)
-        ways, assumed = assumptions.ways(design)
-    n_models, layout = len(design.models), design.layout
-    inside = _inside(ways["bb-edge-x"])
+        design, assumed = assumptions.design(options), assumptions.words
+        typical = assumptions.outlook(float(design.layout.sizes.mean()))
+        ways = design_forecasts(design, typical, assumptions.outlook())
+    planned = ResolutionPlan(ways=ways, replicates=looks, gaps=gaps, power=power)
     if figure is not None:
         from bbedge.display.plotting import save_figure
 
-        save_figure(plan_figure(ways, power=power, most=max([20, *looks])), figure)
-    show_plan(
-        write_json(json_out, lambda: plan_document(ways, inside=inside, replicates=looks, gaps=gaps, power=power)),
-        ways,
-        inside=inside,
-        title=f"{n_models} models · {len(design.items):,} items in {layout.count:,} blocks · "
-        f"alpha {options.alpha:g} · tau {options.tau:g}",
-        assumed=assumed,
-        replicates=looks,
-        gaps=gaps,
-        power=power,
-        prices=Prices(tokens_per_query=tokens, per_million=price),
-    )
+        save_figure(planned.figure(), figure)
+    planned.show(write_json(json_out, planned.document), assumed, Prices(tokens_per_query=tokens, per_million=price))
 
 
 def _plan_gate(
@@ -252,16 +232,6 @@ def _assumed_scores(policy: Policy, assumptions: Assumptions, score_range: tuple
     return replace(scores, score_range=score_range)
 
 
-def _inside(forecast: Forecast) -> Forecast | None:
-    """The forecast with the looks inside the first pass that an evaluation has by default; ``None`` if it has none."""
-    from bbedge.core.checkpoints import LEAST_BLOCKS, Checkpoints
-
-    if forecast.design.layout.count < LEAST_BLOCKS:
-        return None
-    # Which blocks come first makes no difference to a forecast.
-    return replace(forecast, design=structs.replace(forecast.design, checkpoints=Checkpoints(order_seed=0)))
-
-
 def _numbers(option: str, text: str) -> list[float]:
     try:
         numbers = [float(part) for part in text.split(",")]
@@ -270,35 +240,3 @@ def _numbers(option: str, text: str) -> list[float]:
     except ValueError as error:
         raise DomainError(f"{option} {quoted(text)} is not a list of numbers; write for example 1,2,5") from error
     return numbers
-
-
-def _from_pilot(design: Design, panels: NDArray[np.float64]) -> tuple[dict[str, Forecast], str]:
-    """Forecasts from a pilot, and a sentence on what it showed."""
-    from bbedge.core.design import Design
-    from bbedge.core.forecast import pilot_outlooks, typical_outlook
-
-    typical = typical_outlook(pilot_outlooks(panels, design))
-    singles = Design.make(design.models, design.items, alpha=design.alpha, tau=design.tau, method="bb-edge")
-    ways = _ways(design, typical, typical_outlook(pilot_outlooks(panels, singles)))
-    words = f"From the pilot's {len(panels)} replicate{'' if len(panels) == 1 else 's'}: a typical pair has noise "
-    words += f"{typical.noise:.4f} and unevenness {typical.unevenness:.4f} per block."
-    if len(panels) == 1:
-        words += " One replicate cannot separate the two; all variance counts as noise."
-    return ways, words
-
-
-def _ways(design: Design, outlook: Outlook, alone: Outlook) -> dict[str, Forecast]:
-    """The default method, that one with other blocks, and the published one."""
-    from bbedge.core.design import Design
-    from bbedge.core.forecast import Forecast
-
-    def remade(blocks: tuple[str, ...]) -> Design:
-        return Design.make(design.models, design.items, blocks=blocks, alpha=design.alpha, tau=design.tau)
-
-    extended = Forecast(design=remade(design.blocks), outlook=outlook)
-    ways = {"bb-edge-x": extended}
-    if design.layout.count < len(design.items):
-        ways["if items were blocks"] = Forecast(design=remade(design.items), outlook=alone)
-    ways["one block"] = extended.as_one_block()
-    ways["bb-edge"] = Forecast(design=design, outlook=outlook)
-    return ways

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,14 +9,12 @@ import typer
 
 from bbedge._version import __version__
 from bbedge.cli.output import results_console
-from bbedge.errors import DataError, DomainError, FormatError
-from bbedge.files import write_whole
+from bbedge.errors import DomainError
 from bbedge.text import shown_path
 from bbedge.workers import Crew
 
 if TYPE_CHECKING:
-    from bbedge.display.study import Made
-    from bbedge.study.results import StudyResults
+    from bbedge.study.results import Made
     from bbedge.study.study import Study
 
 app = typer.Typer(
@@ -38,12 +34,13 @@ def list_studies(out: Out = Path("studies")) -> None:
     from rich.text import Text
 
     from bbedge.study.experiments import STUDIES
+    from bbedge.study.results import read_made
 
     table = Table(box=None, pad_edge=False)
     for heading in ("study", "about", "reproduces", "results"):
         table.add_column(heading, no_wrap=heading != "reproduces")
     for study in STUDIES.values():
-        made = _read_made(out / study.name)
+        made = read_made(out / study.name)
         done = "" if made is None else f"{made.repetitions} repetitions"
         table.add_row(Text(study.name, style="cyan"), Text(study.title), Text(study.source, style="dim"), done)
     console = results_console()
@@ -93,8 +90,11 @@ def run(
     [cyan]bbedge study run power --repetitions 50[/cyan]
     [cyan]bbedge study run all[/cyan]
     """
-    from bbedge.study.experiments import STUDIES
+    from bbedge.readers import read_scores
+    from bbedge.study.experiments import STUDIES, same_model
     from bbedge.study.experiments import study as find
+    from bbedge.study.monte_carlo import fingerprint
+    from bbedge.study.results import Made
 
     if backend not in ("joblib", "ray"):
         raise DomainError(f"unknown backend {backend!r}; choose joblib or ray")
@@ -102,18 +102,15 @@ def run(
         raise DomainError("--address needs --backend ray; add it")
     chosen = list(STUDIES.values()) if name == _ALL else [find(name)]
     for study in chosen:
-        found = _with_data(study, data or []) if study.needs_data else study
         if data and not any(each.needs_data for each in chosen):
             raise DomainError(f"study {study.name} takes no data; leave out --data")
-        _run_one(
-            found,
-            repetitions=repetitions,
-            seed=seed,
-            crew=Crew("ray" if backend == "ray" else "joblib", workers=workers, address=address),
-            device=device,
-            data=tuple(file.name for file in data or []) if study.needs_data else (),
-            out=out,
-        )
+        found, files = study, tuple(data or ()) if study.needs_data else ()
+        if files:
+            found = same_model.with_data({file.stem: read_scores(file, least_models=1) for file in files})
+        names, code = tuple(file.name for file in files), fingerprint(found)
+        made = Made(seed=seed, repetitions=repetitions, version=__version__, fingerprint=code, data=names)
+        crew = Crew("ray" if backend == "ray" else "joblib", workers=workers, address=address)
+        _run_one(found, made, crew, device, out)
 
 
 @app.command()
@@ -123,45 +120,14 @@ def show(
     """Print the results of a study next to the numbers of the paper."""
     from bbedge.display.study import setting_tables, show_study
     from bbedge.study.experiments import study as find
+    from bbedge.study.results import read_results
 
-    study, results = read_results(out / find(name).name)
-    made = _made(out / study.name, study)
+    study = find(name)
+    results, made = read_results(out / study.name, study)
     show_study(results_console(), study, setting_tables(study, results), made=made.sentence())
 
 
-def read_results(folder: Path) -> tuple[Study, StudyResults]:
-    """The results in a folder that carries the name of a study."""
-    from bbedge.study.experiments import study as find
-    from bbedge.study.results import StudyResults
-
-    study = find(folder.resolve().name)
-    made = _made(folder, study)
-    file = folder / "results.csv"
-    try:
-        return study, StudyResults.from_csv(file.read_text(encoding="utf-8"), repetitions=made.repetitions)
-    except OSError as error:
-        raise DataError(f"{shown_path(file)}: cannot be read ({error.strerror}); run the study again") from error
-    except FormatError as error:
-        raise FormatError(f"{shown_path(file)}: {error}") from error
-
-
-def _made(folder: Path, study: Study) -> Made:
-    made = _read_made(folder)
-    if made is None:
-        raise DataError(f"{shown_path(folder)}: no results of {study.name}; run: bbedge study run {study.name}")
-    return made
-
-
-def _run_one(
-    study: Study,
-    *,
-    repetitions: int,
-    seed: int,
-    crew: Crew,
-    device: str | None,
-    data: tuple[str, ...],
-    out: Path,
-) -> None:
+def _run_one(study: Study, made: Made, crew: Crew, device: str | None, out: Path) -> None:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -173,8 +139,8 @@ def _run_one(
     )
 
     from bbedge.display.plotting import need_matplotlib
-    from bbedge.display.study import Made, setting_tables, show_study
-    from bbedge.study.monte_carlo import fingerprint, run_study
+    from bbedge.display.study import setting_tables, show_study, write_study
+    from bbedge.study.monte_carlo import run_study
 
     need_matplotlib()
     with Progress(
@@ -190,58 +156,13 @@ def _run_one(
         task = bar.add_task(study.name, total=None)
         results = run_study(
             study,
-            repetitions=repetitions,
-            seed=seed,
+            repetitions=made.repetitions,
+            seed=made.seed,
             keep=out / _CHUNKS,
             crew=crew,
             device=device,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
-    made = Made(seed=seed, repetitions=repetitions, version=__version__, fingerprint=fingerprint(study), data=data)
-    _write(study, results, made, out)
+    write_study(study, results, made, out)
     show_study(results_console(), study, setting_tables(study, results), made=made.sentence())
     results_console().print(f"\nWritten to {shown_path(out / study.name)}", highlight=False)
-
-
-def _write(study: Study, results: StudyResults, made: Made, out: Path) -> None:
-    """Write the table, the figure, the page and the record of the run; last, the list of studies."""
-    from bbedge.display.plotting import save_figure
-    from bbedge.display.study import index_page, study_figure, study_page
-    from bbedge.study.experiments import STUDIES
-
-    # As they will be read back: the page and the figure then follow from the table alone.
-    results = type(results).from_csv(results.to_csv(), repetitions=results.repetitions)
-    folder = out / study.name
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(
-            f"{shown_path(folder)}: cannot create the folder ({error.strerror}); choose another --out"
-        ) from error
-    write_whole(folder / "results.csv", results.to_csv())
-    save_figure(study_figure(study, results), folder / "figure.png", folder / "figure.svg")
-    write_whole(folder / "README.md", study_page(study, results, made))
-    write_whole(folder / "run.json", json.dumps(asdict(made), indent=1) + "\n")
-    records = {each.name: _read_made(out / each.name) for each in STUDIES.values()}
-    found = {name: record for name, record in records.items() if record is not None}
-    write_whole(out / "README.md", index_page(STUDIES.values(), found))
-
-
-def _read_made(folder: Path) -> Made | None:
-    from bbedge.display.study import Made
-
-    file = folder / "run.json"
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-        return Made(**(content | {"data": tuple(content["data"])}))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise FormatError(f"{shown_path(file)}: not a record of a run ({error}); run the study again") from error
-
-
-def _with_data(study: Study, files: list[Path]) -> Study:
-    from bbedge.readers import read_scores
-    from bbedge.study.experiments import same_model
-
-    return same_model.with_data({file.stem: read_scores(file, least_models=1) for file in files}) if files else study

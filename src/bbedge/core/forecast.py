@@ -17,12 +17,13 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
+from msgspec import structs
 from scipy.optimize import brentq
 from scipy.special import logsumexp, ndtr
 
 from bbedge.core.arrays import Floats
 from bbedge.core.checkpoint_evidence import checkpoint_kind, checkpoint_stakes
-from bbedge.core.checkpoints import Checkpoint, first_run_plan
+from bbedge.core.checkpoints import LEAST_BLOCKS, Checkpoint, Checkpoints, first_run_plan
 from bbedge.core.design import Design
 from bbedge.core.penalties import bernstein_psi, sharp_tail
 from bbedge.core.stakes import CENTRED_MAX, Stakes
@@ -163,6 +164,14 @@ class Forecast:
         return Forecast(design=whole, outlook=Outlook(noise=self._variance, unevenness=0.0))
 
     @property
+    def inside_first_run(self) -> Forecast | None:
+        """With the looks inside the first run that an evaluation has by default; ``None`` if it has none."""
+        if self.design.layout.count < LEAST_BLOCKS:
+            return None
+        # Which blocks come first makes no difference to a forecast.
+        return replace(self, design=structs.replace(self.design, checkpoints=Checkpoints(order_seed=0)))
+
+    @property
     def _variance(self) -> float:
         """Variance of a replicate's ``T``."""
         return float(np.square(self.design.layout.weights).sum() * self.outlook.noise / self.times)
@@ -288,3 +297,26 @@ def typical_outlook(outlooks: Sequence[Outlook]) -> Outlook:
         noise=float(np.median([each.noise for each in outlooks])),
         unevenness=float(np.median([each.unevenness for each in outlooks])),
     )
+
+
+def pilot_forecasts(design: Design, panels: Floats) -> dict[str, Forecast]:
+    """Forecasts from the scores of a pilot, for a typical pair; by the way of analysing the same runs."""
+    singles = Design.make(design.models, design.items, alpha=design.alpha, tau=design.tau, method="bb-edge")
+    typical, alone = (typical_outlook(pilot_outlooks(panels, each)) for each in (design, singles))
+    return design_forecasts(design, typical, alone)
+
+
+def design_forecasts(design: Design, outlook: Outlook, alone: Outlook) -> dict[str, Forecast]:
+    """The default method, that one with other blocks, and the published one, which is that of the design.
+
+    ``alone`` is the outlook if every item were a block.
+    """
+
+    def remade(blocks: tuple[str, ...]) -> Design:
+        return Design.make(design.models, design.items, blocks=blocks, alpha=design.alpha, tau=design.tau)
+
+    extended = Forecast(design=remade(design.blocks), outlook=outlook)
+    ways = {"bb-edge-x": extended}
+    if design.layout.count < len(design.items):
+        ways["if items were blocks"] = Forecast(design=remade(design.items), outlook=alone)
+    return ways | {"one block": extended.as_one_block(), "bb-edge": Forecast(design=design, outlook=outlook)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rich.console import Console
 from rich.table import Column
@@ -16,30 +15,16 @@ from bbedge.text import shown
 _WORDS = ("about", "time", "kind", "details", "hash")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimRow:
-    """One claim on the error budget."""
-
-    claim: int
-    """Its place in the spending sequence."""
-    what: str
-    """What it is about, in words."""
-    level: float
-    """The part of alpha that it spends."""
-    directions: int
-    """Directions tested."""
-    certified: int
-    """Directions certified so far."""
-
-
-def show_budget(console: Console, rows: Sequence[ClaimRow], *, alpha: float, next_level: float) -> None:
-    """Print the level of each claim, the total, and the level of the next claim."""
+def show_budget(
+    console: Console, rows: Sequence[tuple[int, str, float, int, int]], *, alpha: float, next_level: float
+) -> None:
+    """Print the number, subject, level, directions and certificates of each claim, and the level of the next one."""
     cells = (
-        (str(row.claim), shown(row.what, 60), f"{row.level:.3g}", f"{row.directions:,}", f"{row.certified:,}")
-        for row in rows
+        (str(claim), shown(what, 60), f"{level:.3g}", f"{directions:,}", f"{certified:,}")
+        for claim, what, level, directions, certified in rows
     )
     print_table(console, text_table(_columns("claim", "about", "level", "comparisons", "certified"), cells))
-    spent = sum(row.level for row in rows)
+    spent = sum(level for _, _, level, _, _ in rows)
     following = f"the next claim gets {next_level:.3g}" if next_level > 0 else "nothing is left for another claim"
     console.print(Text(f"Error budget: {spent:.4g} of {alpha:g} spent; {following}."), highlight=False)
     console.print()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group, RenderableType
@@ -18,11 +19,8 @@ from bbedge.text import counted, shown
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from bbedge.core.forecast import Forecast
-
-
-Ways = Mapping[str, "Forecast"]
-"""What each way of analysing the same runs can resolve, by its name; costs are those of the first."""
+    from bbedge.core.checkpoints import Checkpoint
+    from bbedge.core.forecast import Forecast, Outlook
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,147 +47,161 @@ class Prices:
         return [f"{tokens:,.0f}", *cost]
 
 
-def plan_document(
-    ways: Ways,
-    *,
-    inside: Forecast | None,
-    replicates: Sequence[int],
-    gaps: Sequence[float],
-    power: float,
-) -> dict[str, object]:
-    """Everything that the tables show, for programs; ``inside`` is the forecast with looks inside the first pass."""
-    first = next(iter(ways.values()))
-    parts = {} if inside is None else {"first_pass": [_checkpoint(inside, gap, power) for gap in gaps]}
-    return {
-        "models": len(first.design.models),
-        "items": len(first.design.items),
-        "blocks": first.design.layout.count,
-        "alpha": first.design.alpha,
-        "tau": first.design.tau,
-        "power": power,
-        "ways": [
-            {
-                "name": name,
-                "noise": forecast.outlook.noise,
-                "unevenness": forecast.outlook.unevenness,
-                "smallest_difference": [
-                    {"replicates": r, "difference": forecast.smallest_gap(r, power=power)} for r in replicates
-                ],
-                "replicates_needed": [
-                    {"difference": gap, "replicates": forecast.replicates_for(gap, power=power)} for gap in gaps
-                ],
-            }
-            for name, forecast in ways.items()
-        ],
-        **parts,
-    }
+def pilot_words(typical: Outlook, replicates: int) -> str:
+    """What a pilot showed of a typical pair."""
+    words = f"From the pilot's {counted(replicates, 'replicate')}: a typical pair has noise {typical.noise:.4f} and "
+    words += f"unevenness {typical.unevenness:.4f} per block."
+    if replicates == 1:
+        words += " One replicate cannot separate the two; all variance counts as noise."
+    return words
 
 
-def _checkpoint(inside: Forecast, gap: float, power: float) -> dict[str, float | None]:
-    """The part of the first pass after which a difference is decided."""
-    found = inside.checkpoint_for(gap, power=power)
-    return {"difference": gap, "fraction": None if found is None else found.fraction}
+@dataclass(frozen=True, kw_only=True)
+class ResolutionPlan:
+    """What a leaderboard can resolve."""
 
+    ways: Mapping[str, Forecast]
+    """What each way of analysing the same runs can resolve, by its name; costs are those of the first."""
+    replicates: Sequence[int]
+    """Numbers of replicates to state the smallest difference for."""
+    gaps: Sequence[float]
+    """Differences to state the costs of."""
+    power: float
+    """The probability with which a difference is certified."""
 
-def show_plan(
-    console: Console,
-    ways: Ways,
-    *,
-    inside: Forecast | None,
-    title: str,
-    assumed: str,
-    replicates: Sequence[int],
-    gaps: Sequence[float],
-    power: float,
-    prices: Prices,
-) -> None:
-    """Print what can be resolved after so many replicates, and what a difference costs."""
-    console.print()
-    console.print(Text(title, style="bold"))
-    console.print(Text(assumed, style="dim"))
-    smallest = (
-        (str(r), *(_or(each.smallest_gap(r, power=power), "none", ".4f") for each in ways.values())) for r in replicates
-    )
-    names, certain = list(ways), f"with {100 * power:g} % power"
-    costs = (_costs(ways, gap, power, prices) for gap in gaps)
-    tables = {
-        f"Smallest difference certified {certain}": (["replicates", *names], smallest),
-        f"Replicates needed to certify a difference {certain}": (
-            ["difference", *names, f"queries ({names[0]})", *prices.heads()],
-            costs,
-        ),
-    }
-    if inside is not None and any(inside.checkpoint_for(gap, power=power) for gap in gaps):
-        tables[f"Looks inside the first pass: when two models are decided {certain}"] = (
-            ["difference", "part of the pass", "queries", "queries saved", *prices.heads(" saved")],
-            (_savings(inside, gap, power, prices) for gap in gaps),
-        )
-    for caption, (heads, rows) in tables.items():
+    @cached_property
+    def first(self) -> Forecast:
+        """The first way."""
+        return next(iter(self.ways.values()))
+
+    @cached_property
+    def checkpoints(self) -> list[tuple[float, Checkpoint | None]]:
+        """Where inside the first pass each difference is decided; empty if there are no looks inside it."""
+        inside = self.first.inside_first_run
+        return [] if inside is None else [(gap, inside.checkpoint_for(gap, power=self.power)) for gap in self.gaps]
+
+    def document(self) -> dict[str, object]:
+        """Everything that the tables show, for programs."""
+        design, power = self.first.design, self.power
+        parts = [
+            {"difference": gap, "fraction": None if found is None else found.fraction}
+            for gap, found in self.checkpoints
+        ]
+        return {
+            "models": len(design.models),
+            "items": len(design.items),
+            "blocks": design.layout.count,
+            "alpha": design.alpha,
+            "tau": design.tau,
+            "power": power,
+            "ways": [
+                {
+                    "name": name,
+                    "noise": forecast.outlook.noise,
+                    "unevenness": forecast.outlook.unevenness,
+                    "smallest_difference": [
+                        {"replicates": r, "difference": forecast.smallest_gap(r, power=power)} for r in self.replicates
+                    ],
+                    "replicates_needed": [
+                        {"difference": gap, "replicates": forecast.replicates_for(gap, power=power)}
+                        for gap in self.gaps
+                    ],
+                }
+                for name, forecast in self.ways.items()
+            ],
+            **({"first_pass": parts} if parts else {}),
+        }
+
+    def show(self, console: Console, assumed: str, prices: Prices) -> None:
+        """Print what can be resolved after so many replicates, and what a difference costs."""
+        design, power, ways = self.first.design, self.power, self.ways.values()
         console.print()
-        console.print(text_table(numbers(*heads), rows, title=Text(caption), box=None), highlight=False)
-    console.print()
-    console.print(
-        Text(
-            "This is a forecast, not a guarantee. It assumes that no other pair is certified yet, which is "
-            "conservative, the noise stated above, and that you state the number of replicates with --planned. "
-            "Certificates do not depend on the forecast.",
-            style="dim",
+        title = (
+            f"{len(design.models)} models · {len(design.items):,} items in {design.layout.count:,} blocks · "
+            f"alpha {design.alpha:g} · tau {design.tau:g}"
         )
-    )
+        console.print(Text(title, style="bold"))
+        console.print(Text(assumed, style="dim"))
+        smallest = (
+            (str(r), *(_or(each.smallest_gap(r, power=power), "none", ".4f") for each in ways)) for r in self.replicates
+        )
+        names, certain = list(self.ways), f"with {100 * power:g} % power"
+        tables = {
+            f"Smallest difference certified {certain}": (["replicates", *names], smallest),
+            f"Replicates needed to certify a difference {certain}": (
+                ["difference", *names, f"queries ({names[0]})", *prices.heads()],
+                (self._costs(gap, prices) for gap in self.gaps),
+            ),
+        }
+        if any(found for _, found in self.checkpoints):
+            tables[f"Looks inside the first pass: when two models are decided {certain}"] = (
+                ["difference", "part of the pass", "queries", "queries saved", *prices.heads(" saved")],
+                (_savings(gap, found, len(design.items), prices) for gap, found in self.checkpoints),
+            )
+        for caption, (heads, rows) in tables.items():
+            console.print()
+            console.print(text_table(numbers(*heads), rows, title=Text(caption), box=None), highlight=False)
+        console.print()
+        console.print(
+            Text(
+                "This is a forecast, not a guarantee. It assumes that no other pair is certified yet, which is "
+                "conservative, the noise stated above, and that you state the number of replicates with --planned. "
+                "Certificates do not depend on the forecast.",
+                style="dim",
+            )
+        )
+
+    def _costs(self, gap: float, prices: Prices) -> list[str]:
+        """The replicates that a difference needs with each way of analysis, and what they cost with the first one."""
+        design = self.first.design
+        counts = [forecast.replicates_for(gap, power=self.power) for forecast in self.ways.values()]
+        queries = None if counts[0] is None else counts[0] * len(design.models) * len(design.items)
+        return [
+            f"{gap:g}",
+            *(_or(count, "out of reach", ",") for count in counts),
+            _or(queries, "", ","),
+            *prices.cells(queries),
+        ]
+
+    def figure(self) -> Figure:
+        """The smallest difference over replicates, on logarithmic axes."""
+        with house_style():
+            from matplotlib.ticker import LogLocator
+
+            figure, ax = new_figure(5.6, 3.6, layout="constrained")
+            most, power = max([20, *self.replicates]), self.power
+            at = sorted({round(most ** (step / 40)) for step in range(41)})
+            for place, (name, forecast) in enumerate(self.ways.items()):
+                found = [(r, forecast.smallest_gap(r, power=power)) for r in at]
+                shown = [(r, gap) for r, gap in found if gap is not None]
+                ax.plot(
+                    [r for r, _ in shown],
+                    [gap for _, gap in shown],
+                    label=name if shown else f"{name}: none",
+                    color=COLOURS[place % len(COLOURS)],
+                    linestyle=DASHES[place % len(DASHES)],
+                )
+            ax.set(xscale="log", yscale="log", xlabel="replicates", ylabel="smallest difference certified")
+            ax.set_title(f"What can be resolved with {100 * power:g} % power")
+            for axis in (ax.xaxis, ax.yaxis):
+                axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+                axis.set_major_formatter("{x:g}")
+                axis.set_minor_formatter("")
+            ax.grid(visible=True, which="minor", linewidth=0.3)
+            ax.legend()
+            return figure
 
 
 def _or(value: float | None, otherwise: str, form: str) -> str:
     return otherwise if value is None else f"{value:{form}}"
 
 
-def _costs(ways: Ways, gap: float, power: float, prices: Prices) -> list[str]:
-    """The replicates that a difference needs with each way of analysis, and what they cost with the first one."""
-    design = next(iter(ways.values())).design
-    counts = [forecast.replicates_for(gap, power=power) for forecast in ways.values()]
-    queries = None if counts[0] is None else counts[0] * len(design.models) * len(design.items)
-    return [
-        f"{gap:g}",
-        *(_or(count, "out of reach", ",") for count in counts),
-        _or(queries, "", ","),
-        *prices.cells(queries),
-    ]
-
-
-def _savings(inside: Forecast, gap: float, power: float, prices: Prices) -> list[str]:
+def _savings(gap: float, found: Checkpoint | None, items: int, prices: Prices) -> list[str]:
     """What looks inside the first pass save of one complete pass of two models."""
-    found = inside.checkpoint_for(gap, power=power)
     if found is None:
         return [f"{gap:g}", "none"]
-    saved = 2 * (len(inside.design.items) - found.items)
+    saved = 2 * (items - found.items)
     return [f"{gap:g}", f"{found.fraction:.0%}", f"{2 * found.items:,}", f"{saved:,}", *prices.cells(saved)]
-
-
-def plan_figure(ways: Ways, *, power: float, most: int) -> Figure:
-    """The smallest difference over replicates, on logarithmic axes."""
-    with house_style():
-        from matplotlib.ticker import LogLocator
-
-        figure, ax = new_figure(5.6, 3.6, layout="constrained")
-        at = sorted({round(most ** (step / 40)) for step in range(41)})
-        for place, (name, forecast) in enumerate(ways.items()):
-            found = [(r, forecast.smallest_gap(r, power=power)) for r in at]
-            shown = [(r, gap) for r, gap in found if gap is not None]
-            ax.plot(
-                [r for r, _ in shown],
-                [gap for _, gap in shown],
-                label=name if shown else f"{name}: none",
-                color=COLOURS[place % len(COLOURS)],
-                linestyle=DASHES[place % len(DASHES)],
-            )
-        ax.set(xscale="log", yscale="log", xlabel="replicates", ylabel="smallest difference certified")
-        ax.set_title(f"What can be resolved with {100 * power:g} % power")
-        for axis in (ax.xaxis, ax.yaxis):
-            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            axis.set_major_formatter("{x:g}")
-            axis.set_minor_formatter("")
-        ax.grid(visible=True, which="minor", linewidth=0.3)
-        ax.legend()
-        return figure
 
 
 POWERS = (0.5, 0.8, 0.9)

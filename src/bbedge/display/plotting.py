@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,7 +12,8 @@ import numpy as np
 
 from bbedge.errors import Argument, BbedgeError, DomainError
 from bbedge.files import replacing
-from bbedge.text import display_names
+from bbedge.records.output import Canvas
+from bbedge.text import display_names, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,82 +47,46 @@ _STYLE: dict[Any, Any] = {
 }
 
 
-SIDES = (1.0, 50.0)
-"""The least and the greatest width or height of a figure, in inches."""
-RESOLUTIONS = (20, 2400)
-"""The least and the greatest resolution, in dots per inch."""
 _MOST_PIXELS = 2e8
 _SMALLEST = 2.0  # points: smaller letters are not legible in any print
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Canvas:
-    """How large a figure is drawn, and how fine.
+def _prepare(figure: Figure, canvas: Canvas) -> None:
+    """Give a figure its size, and another title or none if that was asked for."""
+    titled = [axes for axes in figure.axes if any(text.get_text() for text in _titles(axes))]
+    if (canvas.no_title or canvas.title is not None) and len(titled) == 1:
+        for text in _titles(titled[0]):
+            text.set_text(shown(canvas.title or "", 120) if text.get_text() else "")
+            text.set_parse_math(False)  # what looks like a formula is none
+    if not canvas.is_exact:
+        return
+    from matplotlib.ticker import FixedLocator
 
-    >>> Canvas(width=3.3).is_exact, Canvas().is_exact
-    (True, False)
-    """
-
-    width: float | None = None
-    """In inches; without it, what suits the content."""
-    height: float | None = None
-    """In inches; without it, what suits the content."""
-    dpi: int = 150
-    """Dots per inch, for formats that have dots."""
-    title: bool | str = True
-    """Whether the figure has its title, or another one; the names of the panels of a figure stay."""
-
-    def __post_init__(self) -> None:
-        for name, value, (least, most) in (
-            ("width", self.width, SIDES),
-            ("height", self.height, SIDES),
-            ("dpi", self.dpi, RESOLUTIONS),
-        ):
-            if value is not None and not least <= value <= most:
-                unit = "dots per inch" if name == "dpi" else "inches"
-                raise DomainError(Argument(name, value), f" is not allowed; choose {least:g} to {most:g} {unit}")
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether the file must have exactly the size that was asked for."""
-        return self.width is not None or self.height is not None
-
-    def prepare(self, figure: Figure) -> None:
-        """Give a figure its size, and another title or none if that was asked for."""
-        titled = [axes for axes in figure.axes if any(text.get_text() for text in _titles(axes))]
-        if self.title is not True and len(titled) == 1:
-            for text in _titles(titled[0]):
-                text.set_text((self.title or "") if text.get_text() else "")
-                text.set_parse_math(False)  # what looks like a formula is none
-        if not self.is_exact:
-            return
-        from matplotlib.ticker import FixedLocator
-
-        across, down = (float(side) for side in figure.get_size_inches())
-        width, height = self.width or across, self.height or down
-        figure.set_size_inches(width, height)
-        figure.set_layout_engine("constrained")
-        narrower, lower = min(1.0, width / across), min(1.0, height / down)
-        for axes in figure.axes:
-            if len(titled) == 1:
-                for text in _titles(axes):
-                    text.set_wrap(True)
-            else:  # panels side by side, whose names must not meet
-                _shrink(_titles(axes), narrower)
-            for axis, ratio in ((axes.yaxis, lower), (axes.xaxis, narrower)):
-                if isinstance(axis.get_major_locator(), FixedLocator):  # names; numbers choose their own places
-                    _shrink(axis.get_ticklabels(), ratio)
-            _shrink(axes.texts, min(narrower, lower))
-            for line in axes.lines:
-                line.set_markersize(line.get_markersize() * min(narrower, lower))
-            for bars in axes.collections:
-                bars.set_linewidth([thick * lower for thick in np.atleast_1d(bars.get_linewidth())])
-        # Numbers at the ticks depend on the room that they get, and it on them; the handles of a legend keep their
-        # size. So one step may not be enough.
-        for _ in range(3):
-            figure.draw_without_rendering()
-            for legend in figure.legends:
-                _shrink(legend.get_texts(), 0.95 * figure.bbox.width / legend.get_window_extent().width)
+    across, down = (float(side) for side in figure.get_size_inches())
+    width, height = canvas.width or across, canvas.height or down
+    figure.set_size_inches(width, height)
+    figure.set_layout_engine("constrained")
+    narrower, lower = min(1.0, width / across), min(1.0, height / down)
+    for axes in figure.axes:
+        if len(titled) == 1:
+            for text in _titles(axes):
+                text.set_wrap(True)
+        else:  # panels side by side, whose names must not meet
+            _shrink(_titles(axes), narrower)
+        for axis, ratio in ((axes.yaxis, lower), (axes.xaxis, narrower)):
+            if isinstance(axis.get_major_locator(), FixedLocator):  # names; numbers choose their own places
+                _shrink(axis.get_ticklabels(), ratio)
+        _shrink(axes.texts, min(narrower, lower))
+        for line in axes.lines:
+            line.set_markersize(line.get_markersize() * min(narrower, lower))
+        for bars in axes.collections:
+            bars.set_linewidth([thick * lower for thick in np.atleast_1d(bars.get_linewidth())])
+    # Numbers at the ticks depend on the room that they get, and it on them; the handles of a legend keep their
+    # size. So one step may not be enough.
+    for _ in range(3):
+        figure.draw_without_rendering()
+        for legend in figure.legends:
+            _shrink(legend.get_texts(), 0.95 * figure.bbox.width / legend.get_window_extent().width)
 
 
 def _titles(axes: Axes) -> list[Text]:
@@ -177,7 +141,7 @@ def save_figure(figure: Figure, *files: Path, canvas: Canvas | None = None) -> N
         # Where the size is free, what does not fit inside is drawn outside; else there is no figure.
         warnings.filterwarnings("error" if canvas.is_exact else "ignore", message="constrained_layout not applied")
         try:
-            canvas.prepare(figure)
+            _prepare(figure, canvas)
             for file in files:
                 _save(figure, file, canvas)
         except UserWarning:

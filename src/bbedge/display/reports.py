@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -12,7 +11,6 @@ from rich.console import Console
 from rich.table import Column
 from rich.text import Text
 
-from bbedge.citation import Reference
 from bbedge.diagnostics.findings import Finding, Verdict
 from bbedge.display.plotting import COLOURS, DASHES, INK, name_rows, new_figure
 from bbedge.display.tables import print_table, text_table, topics, words
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from bbedge.study.contenders import Claims
     from bbedge.verify.checks import Verification
 
 _STYLES: dict[Verdict, str] = {"no alarm": "green", "look": "yellow", "alarm": "bold red", "not possible": "dim"}
@@ -82,37 +81,6 @@ _WARNINGS: dict[Control, tuple[str, str]] = {
     "none": ("NOT CONTROLLED", "bold red"),
 }
 _NOT_APPLICABLE = "not applicable"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claims:
-    """What one method would claim."""
-
-    method: str
-    """Its name."""
-    control: Control
-    """Where its error is controlled."""
-    assumes: str
-    """What it assumes."""
-    target: Literal["these items", "items like these"]
-    """What its claims are about: further runs of these items, or other items like them."""
-    references: tuple[Reference, ...]
-    """Where it is described."""
-    edges: int | None
-    """Directions claimed: at any look where claims stand because the error is controlled at all looks, else at the
-    last; ``None`` for methods of rank intervals."""
-    pairs: int | None
-    """Pairs decided by these and the paths they form."""
-    withdrawn: int | None
-    """Directions claimed at an earlier look and no longer; none where claims stand."""
-    alone: int | None
-    """Directions claimed that BB-EDGE-X claims at no look."""
-    width: float | None
-    """Mean width of the rank intervals that follow."""
-    current_edges: int | None = None
-    """Directions claimed at the last look."""
-    not_applicable: str | None = None
-    """Why the method cannot be used on these scores, if it cannot; its numbers are then ``None``."""
 
 
 def show_claims(console: Console, claims: Sequence[Claims], *, title: str, n_pairs: int, verbose: bool = False) -> None:

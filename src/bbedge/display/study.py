@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -13,12 +15,16 @@ from rich.table import Column as TextColumn
 from rich.text import Text
 from scipy.special import betaincinv
 
-from bbedge.display.plotting import COLOURS, DASHES, house_style
+from bbedge.display.plotting import COLOURS, DASHES, house_style, save_figure
 from bbedge.display.tables import markdown_line, numbers, text_table
+from bbedge.errors import Argument, DataError
+from bbedge.files import write_whole
+from bbedge.records.codec import plain
+from bbedge.study.experiments import STUDIES
 from bbedge.study.measures import METRICS
-from bbedge.study.results import StudyNumber, StudyResults
+from bbedge.study.results import Made, StudyNumber, StudyResults, read_made
 from bbedge.study.study import Published, Study, StudyColumn
-from bbedge.text import shown
+from bbedge.text import shown, shown_path
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -162,31 +168,6 @@ def _shown(cell: StudyCell) -> Text:
 _MARKS = r"[\\`*\[\]<>|&]|(?<![^\W_])_|_(?![^\W_])"  # an underscore inside a word means nothing
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
-    """How results were made."""
-
-    seed: int
-    """Seed of the study."""
-    repetitions: int
-    """Repetitions of every setting."""
-    version: str
-    """Version of bbedge."""
-    fingerprint: str
-    """Stands for the code and the settings."""
-    data: tuple[str, ...] = ()
-    """Names of the files that were brought to it."""
-
-    def command(self, study: Study) -> str:
-        """The line that makes it again."""
-        data = "".join(f" --data {name}" for name in self.data)
-        return f"bbedge study run {study.name} --repetitions {self.repetitions} --seed {self.seed}{data}"
-
-    def sentence(self) -> str:
-        """The same in words."""
-        return f"{self.repetitions} repetitions, seed {self.seed}, bbedge {self.version}, code {self.fingerprint}."
-
-
 def study_page(study: Study, results: StudyResults, made: Made) -> str:
     """The page, in Markdown."""
     tables = setting_tables(study, results)
@@ -257,6 +238,26 @@ def index_page(studies: Iterable[Study], made: dict[str, Made]) -> str:
             link = f"[{study.title}]({study.name}/README.md)"
             lines.append(f"| {link} | {study.question} | {study.source} | {made[study.name].repetitions} |")
     return "\n".join([*lines, ""])
+
+
+def write_study(study: Study, results: StudyResults, made: Made, out: Path) -> None:
+    """Write the table, the figure, the page and the record of the run; last, the list of studies."""
+    # As they will be read back: the page and the figure then follow from the table alone.
+    results = type(results).from_csv(results.to_csv(), repetitions=results.repetitions)
+    folder = out / study.name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(
+            f"{shown_path(folder)}: cannot create the folder ({error.strerror}); choose another ", Argument("out")
+        ) from error
+    write_whole(folder / "results.csv", results.to_csv())
+    save_figure(study_figure(study, results), folder / "figure.png", folder / "figure.svg")
+    write_whole(folder / "README.md", study_page(study, results, made))
+    write_whole(folder / "run.json", json.dumps(plain(made), indent=1) + "\n")
+    records = {name: read_made(out / name) for name in STUDIES}
+    found = {name: record for name, record in records.items() if record is not None}
+    write_whole(out / "README.md", index_page(STUDIES.values(), found))
 
 
 # Ours are drawn last and strongest, and look the same in every figure.

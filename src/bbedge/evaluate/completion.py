@@ -33,7 +33,7 @@ from bbedge.evaluate.events import (
     Waiting,
     Watcher,
 )
-from bbedge.evaluate.failures import Problem, ProblemCount, Problems, counted_lines, described
+from bbedge.evaluate.failures import Problem, ProblemCount, counted_lines, described
 from bbedge.evaluate.journal import ReplicateFile
 from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.evaluate.usage import Reached
@@ -60,15 +60,17 @@ class StudyCall:
     interrupted: Callable[[], bool] = lambda: False
     """Whether the engine caught an interrupt itself and continued."""
     sleep: Callable[[float], None] = time.sleep
-    problems: Problems = field(default_factory=Problems)
-    """Where failures are counted."""
+    problems: dict[object, ProblemCount] = field(default_factory=dict)
+    """The failures so far, counted by kind, in the order of the first ones."""
     # The whole environment goes to the engine, so its errors may repeat any key that is in it.
     secrets: tuple[str, ...] = field(default_factory=lambda: secret_values(os.environ))
 
     def count(self, problem: Problem) -> Problem:
         """Count a failure and report it; the same without credentials."""
         cleaned = problem.cleaned(self.secrets)
-        self.watch(ErrorSeen(problem=cleaned, count=self.problems.add(cleaned)))
+        known = self.problems.get(cleaned.key, ProblemCount(first=cleaned, count=0))
+        self.problems[cleaned.key] = counted = replace(known, count=known.count + 1)
+        self.watch(ErrorSeen(problem=cleaned, count=counted.count))
         return cleaned
 
 
@@ -220,7 +222,7 @@ class Completion:
             f"are kept: run the same command again to continue. Logs are in {shown_path(study.folder)}"
         )
         brief = f"{quoted(job.model.name)} {'was not reported' if error is None else 'was the first'}"
-        counts = self.call.problems.counts
+        counts = tuple(self.call.problems.values())
         repeated = [each for each in counts if each.count > 1]
         cause = brief
         if error is not None and (error.output or all(each.first.key != error.key for each in repeated)):

@@ -129,24 +129,6 @@ class ProblemCount:
     """How many there were, the first included."""
 
 
-class Problems:
-    """All failures of a call, counted by kind."""
-
-    def __init__(self) -> None:
-        self._counts: dict[tuple[str, str, str | None, int | None], ProblemCount] = {}
-
-    def add(self, problem: Problem) -> int:
-        """Count a failure; how many of its kind there are now."""
-        known = self._counts.get(problem.key, ProblemCount(first=problem, count=0))
-        self._counts[problem.key] = replace(known, count=known.count + 1)
-        return known.count + 1
-
-    @property
-    def counts(self) -> tuple[ProblemCount, ...]:
-        """Every kind with its number, in the order of the first ones."""
-        return tuple(self._counts.values())
-
-
 _WORDS: dict[ProblemKind, str] = {
     "no-connection": "no connection",
     "credentials": "key refused",

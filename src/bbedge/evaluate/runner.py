@@ -322,7 +322,7 @@ class _Runner:
             spent=self._spent(),
             retired=tuple(self.board.state.retired),
             design=self.board.design,
-            problems=self.call.problems.counts,
+            problems=tuple(self.call.problems.values()),
             reached=reached,
             first_pass=saved,
         )

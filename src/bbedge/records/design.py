@@ -32,6 +32,7 @@ from bbedge.records.values import (
     Sparse,
     SpendingRule,
     Strict,
+    option,
 )
 from bbedge.text import listed, quoted
 
@@ -268,7 +269,14 @@ class BoardOptions(Options, frozen=True, kw_only=True):
     """The means that the headline compares; over all items with the same weight, if absent."""
     views: Views | UnsetType = UNSET
     """The rule for other views; none, if absent."""
-    incomplete: IncompleteRule = "refuse"
+    incomplete: Annotated[
+        IncompleteRule,
+        option(
+            "What a missing score does. refuse: it stops the command. worst-case: it counts against whichever model it "
+            "could help, whatever made it missing. zero: it is a failure. Part of the design: decide it before the "
+            "first run."
+        ),
+    ] = "refuse"
     """What a missing score does: refuse stops the command, zero defines it as the lowest score."""
     checkpoints: CheckpointRule | UnsetType = UNSET
     """Looks inside the first run of every epoch; none, if absent."""

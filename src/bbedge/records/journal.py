@@ -109,7 +109,7 @@ class Failed(_OfSample, frozen=True, kw_only=True):
 
     error: str
     """What went wrong, in a few lines at most."""
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage
     """What it cost all the same, without the judgements that were reported as :class:`Judged`."""
 
 

@@ -35,6 +35,12 @@ MARGIN_SHARE = 0.2
 """The part of alpha that ``bb-edge-x`` spends on margins."""
 
 
+COPIES_HELP = (
+    "Replicates with the same scores as another one: stop (refuse) or count them (allow). Decide before the runs; the "
+    "certificate records it."
+)
+
+
 class SharedOptions(Strict, frozen=True, kw_only=True):
     """What leaderboards, boards and gates declare alike."""
 
@@ -46,10 +52,7 @@ class SharedOptions(Strict, frozen=True, kw_only=True):
     ] = UNSET
     copies: Annotated[
         Copies,
-        option(
-            "Replicates with the same scores as another one: stop (refuse) or count them (allow). Decide before the "
-            "runs; the certificate records it."
-        ),
+        option(COPIES_HELP),
     ] = "refuse"
 
     def __post_init__(self) -> None:
@@ -129,7 +132,7 @@ class Options(SharedOptions, frozen=True, kw_only=True):
         Positive | UnsetType,
         option(
             "Number of runs that were planned before the first one; bb-edge-x then bets for that many. Never count the "
-            "runs in the file: how many there are may depend on their results, which voids the guarantee.",
+            "runs that there are: how many may depend on their results, which voids the guarantee.",
             metavar="R",
             default=False,
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from bbedge.errors import DomainError
+from bbedge.errors import Argument, DomainError
 from bbedge.records.values import Strict, option
 
 STANDARD_OUTPUT = Path("-")
@@ -70,3 +70,45 @@ class Output(Strict, frozen=True, kw_only=True):
     def has_document(self) -> bool:
         """Whether a document is written that states where its scores come from."""
         return self.json is not None or self.html is not None
+
+
+_SIDES, _RESOLUTIONS = (1.0, 50.0), (20, 2400)
+
+
+class Canvas(Strict, frozen=True, kw_only=True):
+    """How large a figure is drawn, and how fine.
+
+    >>> Canvas(width=3.3).is_exact, Canvas().is_exact
+    (True, False)
+    """
+
+    width: Annotated[
+        float | None,
+        option("Width of the figure in inches, exactly. Default: what suits the content.", metavar="INCHES"),
+    ] = None
+    height: Annotated[
+        float | None,
+        option("Height of the figure in inches, exactly. Default: what suits the content.", metavar="INCHES"),
+    ] = None
+    dpi: Annotated[int, option("Dots per inch of a PNG.", metavar="DOTS")] = 150
+    title: Annotated[str | None, option("Another title of the figure.", metavar="TEXT")] = None
+    no_title: Annotated[bool, option("Leave out the title, for a figure with a caption.")] = False
+
+    def __post_init__(self) -> None:
+        if self.title is not None and self.no_title:
+            raise DomainError(
+                Argument("title"), " and ", Argument("no_title"), " exclude each other; leave one of them out"
+            )
+        for name, value, (least, most) in (
+            ("width", self.width, _SIDES),
+            ("height", self.height, _SIDES),
+            ("dpi", self.dpi, _RESOLUTIONS),
+        ):
+            if value is not None and not least <= value <= most:
+                unit = "dots per inch" if name == "dpi" else "inches"
+                raise DomainError(Argument(name, value), f" is not allowed; choose {least:g} to {most:g} {unit}")
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the file must have exactly the size that was asked for."""
+        return self.width is not None or self.height is not None

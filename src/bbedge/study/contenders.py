@@ -9,7 +9,10 @@ of replicate means follows from the latent Gaussians of a synthetic benchmark: t
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +21,11 @@ from scipy.special import ndtr, ndtri
 from bbedge.baselines import METHODS, NotApplicable
 from bbedge.baselines.e_values import VARIANTS, edges_at_looks, remade
 from bbedge.baselines.means import holm, running_means
+from bbedge.baselines.methods import Method, Target, Validity
+from bbedge.citation import Reference
 from bbedge.core.arrays import Floats, Mask
 from bbedge.core.design import Design
+from bbedge.core.graph import Graph
 from bbedge.errors import DomainError
 from bbedge.study.synthetic import SyntheticBenchmark
 
@@ -123,3 +129,69 @@ def z_test_edges(benchmark: SyntheticBenchmark, design: Design, panels: Floats) 
     np.fill_diagonal(deviation, 1.0)
     z = (statistics.mean - design.tau) * np.sqrt(statistics.count) / deviation
     return holm(ndtr(-z), design.tested, design.alpha)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claims:
+    """What one method would claim."""
+
+    method: str
+    """Its name."""
+    control: Validity
+    """Where its error is controlled."""
+    assumes: str
+    """What it assumes."""
+    target: Target
+    """What its claims are about: further runs of these items, or other items like them."""
+    references: tuple[Reference, ...]
+    """Where it is described."""
+    edges: int | None = None
+    """Directions claimed: at any look where claims stand because the error is controlled at all looks, else at the
+    last; ``None`` for methods of rank intervals."""
+    pairs: int | None = None
+    """Pairs decided by these and the paths they form."""
+    withdrawn: int | None = None
+    """Directions claimed at an earlier look and no longer; none where claims stand."""
+    alone: int | None = None
+    """Directions claimed that BB-EDGE-X claims at no look."""
+    width: float | None = None
+    """Mean width of the rank intervals that follow."""
+    current_edges: int | None = None
+    """Directions claimed at the last look."""
+    not_applicable: str | None = None
+    """Why the method cannot be used on these scores, if it cannot; its numbers are then ``None``."""
+
+
+def compared_claims(methods: Iterable[Method], design: Design, panels: Floats, seed: int) -> Iterator[Claims]:
+    """What each method would claim on these scores, with a generator of this seed each, beside BB-EDGE-X."""
+    certified = METHODS["BB-EDGE-X"].run(design, panels, np.random.default_rng(seed)).astype(bool).any(axis=0)
+    for method in methods:
+        result, numbers = method.apply(design, panels, np.random.default_rng(seed)), dict[str, Any]()
+        if isinstance(result, NotApplicable):
+            numbers["not_applicable"] = result.reason
+        elif method.claims == "ranks":
+            numbers["width"] = _mean_width(result[-1])
+        else:
+            edges = result.astype(bool)
+            claimed = edges.any(axis=0)
+            graph = Graph(np.asarray(claimed if method.validity == "all looks" else edges[-1]))
+            numbers = {
+                "edges": graph.n_edges,
+                "pairs": graph.n_resolved,
+                "withdrawn": int((claimed & ~graph.edges).sum()),
+                "alone": int((graph.edges & ~certified).sum()),
+                "width": _mean_width(np.array(graph.rank_intervals)),
+                "current_edges": int(edges[-1].sum()),
+            }
+        yield Claims(
+            method=method.name,
+            control=method.validity,
+            assumes=method.assumes,
+            target=method.target,
+            references=method.references,
+            **numbers,
+        )
+
+
+def _mean_width(intervals: NDArray[np.generic]) -> float:
+    return float(np.diff(intervals.astype(float), axis=1).mean())

@@ -8,14 +8,18 @@ import math
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields, replace
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
+from msgspec import DecodeError, json
 from scipy.special import betaincinv
 
 from bbedge.core.arrays import Floats
-from bbedge.errors import FormatError
+from bbedge.errors import DataError, FormatError
+from bbedge.records.values import Strict
 from bbedge.study.measures import METRICS
 from bbedge.study.study import Study, StudyColumn
+from bbedge.text import shown_path
 
 _Z = 1.959963984540054  # two-sided 95 %
 _DIGITS = 6
@@ -163,3 +167,51 @@ def _first(curve: list[StudyNumber], level: float) -> StudyNumber | None:
         low=float(early or 1),
         high=float(late or len(curve)),
     )
+
+
+class Made(Strict, frozen=True, kw_only=True):
+    """How results were made."""
+
+    seed: int
+    """Seed of the study."""
+    repetitions: int
+    """Repetitions of every setting."""
+    version: str
+    """Version of bbedge."""
+    fingerprint: str
+    """Stands for the code and the settings."""
+    data: tuple[str, ...] = ()
+    """Names of the files that were brought to it."""
+
+    def command(self, study: Study) -> str:
+        """The line that makes it again."""
+        data = "".join(f" --data {name}" for name in self.data)
+        return f"bbedge study run {study.name} --repetitions {self.repetitions} --seed {self.seed}{data}"
+
+    def sentence(self) -> str:
+        """The same in words."""
+        return f"{self.repetitions} repetitions, seed {self.seed}, bbedge {self.version}, code {self.fingerprint}."
+
+
+def read_made(folder: Path) -> Made | None:
+    """How the results in a folder were made; ``None`` if it has none."""
+    file = folder / "run.json"
+    try:
+        return json.decode(file.read_bytes(), type=Made)
+    except FileNotFoundError:
+        return None
+    except (OSError, DecodeError) as error:
+        raise FormatError(f"{shown_path(file)}: not a record of a run ({error}); run the study again") from error
+
+
+def read_results(folder: Path, study: Study) -> tuple[StudyResults, Made]:
+    """The results of a study in a folder, and how they were made."""
+    made, file = read_made(folder), folder / "results.csv"
+    if made is None:
+        raise DataError(f"{shown_path(folder)}: no results of {study.name}; run: bbedge study run {study.name}")
+    try:
+        return StudyResults.from_csv(file.read_text(encoding="utf-8"), repetitions=made.repetitions), made
+    except OSError as error:
+        raise DataError(f"{shown_path(file)}: cannot be read ({error.strerror}); run the study again") from error
+    except FormatError as error:
+        raise FormatError(f"{shown_path(file)}: {error}") from error

@@ -13,9 +13,10 @@ from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import rank
 from bbedge.core.leaderboard import certify
 from bbedge.display.figures import evidence_figure, graph_figure, rank_figure, stability_figure, views_figure
-from bbedge.display.plotting import Canvas, house_style, save_figure
+from bbedge.display.plotting import house_style, save_figure
 from bbedge.display.reports import dependence_figure, halves_figure, heterogeneity_figure
 from bbedge.errors import BbedgeError, DomainError
+from bbedge.records.output import Canvas
 from unit.certificate.documents import document, suite
 from unit.certificate.documents import drawn as scored
 
@@ -166,7 +167,7 @@ def test_letters_shrink_with_their_rows(tmp_path, kind):
 def test_a_figure_without_its_title(tmp_path, kind):
     with_title, without = drawn(kind, 13), drawn(kind, 13)
     save_figure(with_title, tmp_path / "a.svg")
-    save_figure(without, tmp_path / "b.svg", canvas=Canvas(title=False))
+    save_figure(without, tmp_path / "b.svg", canvas=Canvas(no_title=True))
     places = ("left", "center", "right")
     assert any(with_title.axes[0].get_title(loc=place) for place in places)
     assert not any(axes.get_title(loc=place) for axes in without.axes for place in places)
@@ -179,7 +180,7 @@ def test_the_names_of_panels_stay_where_a_figure_has_several(tmp_path):
         figure = Figure()
         for axes, name in zip(figure.subplots(1, 2), ("left panel", "right panel"), strict=True):
             axes.set_title(name)
-    save_figure(figure, tmp_path / "f.svg", canvas=Canvas(title=False))
+    save_figure(figure, tmp_path / "f.svg", canvas=Canvas(no_title=True))
     assert [axes.get_title() for axes in figure.axes] == ["left panel", "right panel"]
 
 

@@ -135,6 +135,7 @@ def test_random_damage_is_an_error_or_a_torn_end(tmp_path, name):
         {"model": 3, "sample": "s", "error": "x", "usage": {"calls": 1, "tokens": {}, "seconds": 0}},
         {"model": "a", "sample": ["s"], "sent": 1},
         {"model": "a", "sample": "s", "sent": True},
+        {"model": "a", "sample": "s", "error": "x"},
         {"model": "a", "sample": "s", "error": "x", "usage": [1]},
         {"model": "a", "sample": "s", "error": "x", "usage": {"calls": "x", "tokens": 3, "seconds": 0}},
         {"model": "a", "sample": "s", "error": "x", "usage": {"calls": 1, "tokens": {"m": [1]}, "seconds": 0}},

@@ -2,7 +2,9 @@
 
 import pytest
 
-from bbedge.evaluate.failures import Problem, Problems, counted_lines, described, kind_of_status
+from bbedge.evaluate.completion import StudyCall
+from bbedge.evaluate.events import ErrorSeen
+from bbedge.evaluate.failures import Problem, counted_lines, described, kind_of_status
 
 
 def problem(**given):
@@ -12,15 +14,18 @@ def problem(**given):
 
 
 def test_kinds_are_counted_by_model_address_and_status():
-    problems = Problems()
-    assert [problems.add(problem(message=text)) for text in ("one", "two")] == [1, 2]
-    for other in ({"model": "b"}, {"status": 503}, {"endpoint": "http://other/v1"}, {"kind": "answer"}):
-        assert problems.add(problem(**other)) == 1
-    first, *rest = problems.counts
+    seen = []
+    call = StudyCall(None, None, seen.append)
+    others = ({"model": "b"}, {"status": 503}, {"endpoint": "http://other/v1"}, {"kind": "answer"})
+    for each in ({"message": "one"}, {"message": "two"}, *others):
+        call.count(problem(**each))
+    assert all(isinstance(event, ErrorSeen) for event in seen)
+    assert [event.count for event in seen] == [1, 2, 1, 1, 1, 1]
+    counts = first, *rest = tuple(call.problems.values())
     assert (first.first.message, first.count) == ("one", 2)
     assert [each.count for each in rest] == [1, 1, 1, 1]
-    assert counted_lines(problems.counts)[0] == "2 x a at http://h/v1: server error (HTTP 500): one"
-    assert counted_lines(problems.counts, most=2)[-1] == "and 3 other kinds"
+    assert counted_lines(counts)[0] == "2 x a at http://h/v1: server error (HTTP 500): one"
+    assert counted_lines(counts, most=2)[-1] == "and 3 other kinds"
 
 
 @pytest.mark.parametrize(

@@ -272,8 +272,7 @@ class Calls:
         logs in its folder lose their credentials.
         """
         if not self._cleaned:  # no other runner uses the folder now, so what runs in it is left from a killed one
-            for folder in end_leftovers(self._study.folder):
-                redact_files(folder)
+            redact_files(*end_leftovers(self._study.folder))
             self._cleaned = True
 
         def called(job: Job, tell: Tell) -> Done | Failed:

@@ -44,7 +44,7 @@ from bbedge.evaluate.engines.inspect_models import (
 )
 from bbedge.evaluate.engines.process import redact_files
 from bbedge.evaluate.specification import EvaluationSpec
-from bbedge.records.journal import Failed
+from bbedge.records.journal import Failed, Usage
 from bbedge.records.study import InspectBenchmark, StudyModel
 from bbedge.text import listed, quoted, shown, shown_path
 
@@ -140,7 +140,8 @@ class InspectEngine:
         }
         for job in jobs:
             if job.model.name in errors and job.key not in heard.reported:
-                report(Failed(model=job.model.name, sample=job.sample.name, error=errors[job.model.name]))
+                name, sample = job.key
+                report(Failed(model=name, sample=sample, error=errors[name], usage=Usage()))
 
     def _config(self, given: Mapping[str, Any], where: str) -> GenerateConfig:
         for key, why in _OURS.items():
@@ -207,13 +208,11 @@ class InspectEngine:
 @contextlib.contextmanager
 def _redacting(*places: Path) -> Iterator[None]:
     """Remove credentials from logs before, in case a killed run has left some, and after they are written."""
-    for place in places:
-        redact_files(place)
+    redact_files(*places)
     try:
         yield
     finally:
-        for place in places:
-            redact_files(place)
+        redact_files(*places)
 
 
 def _sample(name: str, sample: InspectSample, columns: Sequence[str]) -> Sample:

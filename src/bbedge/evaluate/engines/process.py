@@ -253,10 +253,10 @@ def _end_group(group: int, start: int, mark: str) -> None:
                 os.kill(int(place.name), signal.SIGKILL)
 
 
-def redact_files(place: Path) -> None:
-    """Remove credentials from a file, or from all files in a folder that are logs by the ending of their name."""
+def redact_files(*places: Path) -> None:
+    """Remove credentials from files, and from all files in folders that are logs by the ending of their name."""
     known = secret_values(os.environ)
-    for path in [place] if place.is_file() else sorted(place.rglob("*")):
+    for path in (path for each in places for path in ([each] if each.is_file() else sorted(each.rglob("*")))):
         if path.is_symlink() or not path.is_file():
             continue
         if path.suffix == ".eval":
