@@ -167,7 +167,7 @@ def record_from_arguments(kind: type[S], values: Mapping[str, Any]) -> S:
     ...
     bbedge.errors.DomainError: margin_share=2 is not allowed; choose a number of at least 0 and below 1
     """
-    known = [field.name for field in msgspec.structs.fields(kind)]
+    known = kind.__struct_fields__
     for name in values:
         if name not in known:
             raise TypeError(f"unexpected keyword argument {name!r}{did_you_mean(name, known)}")
@@ -187,7 +187,7 @@ def record_from_arguments(kind: type[S], values: Mapping[str, Any]) -> S:
 
 def _plain_number(value: object) -> object:
     """A number of NumPy as one of Python."""
-    if isinstance(value, Real) and not isinstance(value, bool):
+    if type(value) not in (str, float, int, bool, tuple) and isinstance(value, Real):
         return int(value) if isinstance(value, Integral) else float(value)
     return value
 
