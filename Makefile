@@ -16,7 +16,7 @@ LM_EVAL_READY := .venv-lm-eval/.ready
 LOWEST_TOOLS := array-api-strict hypothesis jsonschema 'psycopg[binary]' pytest pytest-xdist
 LOWEST_TESTS := tests/golden tests/unit/core tests/unit/readers tests/unit/board \
 	tests/unit/certificate/test_certificate.py tests/unit/records tests/unit/verify/test_consistency.py \
-	tests/unit/display/test_layout.py tests/unit/display/test_page.py tests/e2e/test_command_line.py
+	tests/unit/display/test_geometry.py tests/unit/display/test_page.py tests/e2e/test_command_line.py
 
 # It takes long, and no version of a dependency matters to it that others do not try.
 LOWEST_LEFT := test_forged_archives.py

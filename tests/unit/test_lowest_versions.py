@@ -91,3 +91,9 @@ def test_ci_runs_the_lowest_versions_in_one_of_seven_runs():
     assert "make nightly-share SHARE=$((turn % 7 + 1))/7" in run
     parts = [re.search(r"for part in (.*?) *;", steps("nightly-share", f"SHARE={k}/7"))[1] for k in range(1, 8)]
     assert sorted(parts) == [*["nightly-tests"] * 6, "nightly-tests test-lowest"]
+
+
+def test_the_tests_of_the_lowest_versions_are_there():
+    text = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
+    (tests,) = re.findall(r"^LOWEST_TESTS := (.*)$", text, flags=re.MULTILINE)
+    assert [name for name in tests.split() if not (ROOT / name).exists()] == []

@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from msgspec import UNSET, structs
+from msgspec import UNSET
 from scipy.special import betaincc, gammaln, log_ndtr, logit
 
 from bbedge.core.arrays import Floats, Ints, Mask, to_numpy
@@ -25,7 +25,7 @@ from bbedge.core.eholm import Procedure, e_holm
 from bbedge.core.evidence import Evidence
 from bbedge.core.penalties import bernstein_psi
 from bbedge.core.stakes import CENTRED_MAX, paper_stakes
-from bbedge.records.values import EvidenceKind
+from bbedge.records.values import EvidenceKind, changed
 
 _SLACK = 1e-6  # far above rounding: a look too many costs nothing, a look too few would be wrong
 _BELOW, _ABOVE = -3.5, 6.0  # standard deviations between which the normal tail is used
@@ -52,7 +52,7 @@ def edges_at_looks(design: Design, panels: Floats, *, device: str | None = None)
 
 
 def _with(design: Design, kind: EvidenceKind) -> Design:
-    return structs.replace(
+    return changed(
         design,
         method="bb-edge",
         evidence=kind,
@@ -85,7 +85,7 @@ VARIANTS: dict[str, Callable[[Design], Design]] = {
     "BB-EDGE-betting": lambda design: _with(design, "betting"),
     "BB-EDGE-X": remade,
     "BFH-e-Holm": lambda design: _with(design, "hoeffding"),
-    "CR-EDGE": lambda design: structs.replace(_with(design, "bernstein"), blocks=("one",) * len(design.items)),
+    "CR-EDGE": lambda design: changed(_with(design, "bernstein"), blocks=("one",) * len(design.items)),
 }
 """The methods here by name: each is the evidence of a design made from the one it is given."""
 

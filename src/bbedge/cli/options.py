@@ -105,14 +105,14 @@ def _field_parameter(field: structs.FieldInfo) -> Parameter:
     extra = {key: value for meta in metas for key, value in (meta.extra or {}).items()}
     default = None if field.default in ((), UNSET) else field.default
     kind = _option_type(field.type)
-    told = typer.Option(
+    shown_option = typer.Option(
         *extra.get("option", f"--{field.name.replace('_', '-')}").split(),
         metavar=extra.get("metavar"),
         help=metas[-1].description,
         show_default=extra.get("default", default is not None),
         rich_help_panel=extra.get("panel"),
     )
-    return Parameter(field.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, told])
+    return Parameter(field.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, shown_option])
 
 
 def _option_type(kind: Any) -> Any:  # noqa: ANN401 - a type, or what typing has for one

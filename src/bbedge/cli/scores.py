@@ -250,7 +250,7 @@ def _metric_rows(found: Survey) -> list[tuple[str, ...]]:
 
 
 def _suspicions(found: Survey) -> list[str]:
-    """Everything that the user should check; of scores, nothing is told."""
+    """Everything that the user should check; it states nothing about scores."""
     from bbedge.readers.candidates import model_from_fields
     from bbedge.readers.logs.stated import StatedNote
 

@@ -26,7 +26,7 @@ from bbedge.core.views import HEADLINE, View, allot_shares, check_choice, check_
 from bbedge.errors import Argument, DesignError, DomainError
 from bbedge.records.codec import plain, record_from_arguments
 from bbedge.records.options import OptionArguments, Options, ResolvedOptions, declared
-from bbedge.records.values import EvidenceKind, Gaps, StakeRule
+from bbedge.records.values import EvidenceKind, Gaps, StakeRule, changed
 
 BETTING_LIMIT = 2_000_000_000
 """``bb-edge-x`` uses exact logarithms up to this many (direction, block, stake) triples a replicate, else ``sharp``."""
@@ -196,7 +196,7 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
         evidence = declared.evidence or (self._affordable_evidence(grid) if extended else "bernstein")
         small = self.n_directions * (1 + len(self.views)) <= STAGGERED_LIMIT and rule == "design"
         holm = declared.holm or ("staggered" if extended and small else "direct")
-        return structs.replace(self, evidence=evidence, stakes=rule, grid=grid, holm=holm, planned=planned)
+        return changed(self, evidence=evidence, stakes=rule, grid=grid, holm=holm, planned=planned)
 
     def _stakes_by(self, rule: StakeRule) -> Stakes:
         return paper_stakes() if rule == "paper" else self.rule_stakes(replicates=self.planned)
@@ -221,7 +221,7 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
     def parts(self) -> tuple[Design, ...]:
         """A design for each view, the headline's first: what its evidence follows. Only together they keep alpha."""
         others = (self._changed(views=(), weights=view.weights, share=view.share) for view in self.views)
-        return (structs.replace(self, views=()) if self.views else self, *others)
+        return (changed(self, views=()) if self.views else self, *others)
 
     @property
     def shares(self) -> tuple[float, ...]:
@@ -234,7 +234,7 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
 
     def with_grid(self, grid: Stakes, **values: Any) -> Design:  # noqa: ANN401 - fields of any type
         """The same design with other stakes, which all enter at the start, and with other values that need them."""
-        return structs.replace(self, stakes="given", grid=grid, holm="direct", planned=None, **values)
+        return changed(self, stakes="given", grid=grid, holm="direct", planned=None, **values)
 
     def with_share(self, share: float) -> Design:
         """The same design as one of several that are tested together, with this part of alpha."""
@@ -243,10 +243,10 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
     def _changed(self, **values: Any) -> Design:  # noqa: ANN401 - fields of any type
         """The design with other values, and with the stakes that follow from them."""
         if self.stakes != "design":
-            return structs.replace(self, **values)
+            return changed(self, **values)
         planned = values.pop("planned", self.planned)
-        draft = structs.replace(self, **_STAND_IN, grid=paper_stakes(), **values)
-        return structs.replace(
+        draft = changed(self, **_STAND_IN, grid=paper_stakes(), **values)
+        return changed(
             draft,
             stakes="design",
             grid=draft.rule_stakes(replicates=planned),

@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
-from msgspec import structs
 from scipy.optimize import brentq
 from scipy.special import logsumexp, ndtr
 
@@ -28,7 +27,7 @@ from bbedge.core.design import Design
 from bbedge.core.penalties import bernstein_psi, sharp_tail
 from bbedge.core.stakes import CENTRED_MAX, Stakes
 from bbedge.errors import DomainError
-from bbedge.records.values import EvidenceKind
+from bbedge.records.values import EvidenceKind, changed
 
 _MOST = 100_000  # replicates beyond which a gap counts as out of reach
 
@@ -169,7 +168,7 @@ class Forecast:
         if self.design.layout.count < LEAST_BLOCKS:
             return None
         # Which blocks come first makes no difference to a forecast.
-        return replace(self, design=structs.replace(self.design, checkpoints=Checkpoints(order_seed=0)))
+        return replace(self, design=changed(self.design, checkpoints=Checkpoints(order_seed=0)))
 
     @property
     def _variance(self) -> float:

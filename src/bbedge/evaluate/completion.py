@@ -47,7 +47,7 @@ _CHECKS = 20  # of the limits in a replicate
 
 
 def unwatched(event: Event) -> None:
-    """The watcher where nobody watches."""
+    """The watcher that ignores every event."""
 
 
 @dataclass(frozen=True, slots=True)

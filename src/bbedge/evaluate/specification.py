@@ -29,6 +29,7 @@ from bbedge.records.study import (
     StudyFile,
     StudyModel,
 )
+from bbedge.records.values import changed
 from bbedge.text import listed, quoted, shown, shown_path
 
 _SETTINGS_OF_THE_RUNNER = {
@@ -245,7 +246,7 @@ def _question_and_design(file: StudyFile, *, source: str) -> dict[str, Any]:
     design = BoardDesign.from_values(given, source=source)
     # Only of the stakes that depend on it. Pilots are part of the budget, but not evidence.
     if design.method == "bb-edge-x" and design.stakes in (UNSET, "design") and "planned" not in given:
-        design = structs.replace(design, planned=max(1, file.budget - (design.pilot or 0)))
+        design = changed(design, planned=max(1, file.budget - (design.pilot or 0)))
     left_out = (*(key for key in FILLED_IN if key not in given), *left_out)
     return {"question": question, "design": design, "left_out": left_out}
 

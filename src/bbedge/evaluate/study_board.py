@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from msgspec import structs
 
 from bbedge.board import Board, BoardDesign, CheckpointRule
 from bbedge.board.epoch import Epoch
@@ -33,6 +32,7 @@ from bbedge.gate.uses import systems_of
 from bbedge.records.codec import plain
 from bbedge.records.policy import Policy
 from bbedge.records.study import Names, OnError, Servers
+from bbedge.records.values import changed
 from bbedge.text import counted, listed, quoted, shown_path
 
 _ON_ERROR: dict[OnError, str] = {
@@ -222,7 +222,7 @@ def frozen_design(study: EvaluationSpec, benchmark: Benchmark) -> BoardDesign:
     """The design that a new board of the study freezes."""
     design, looks = study.design, asks_for_looks(study, benchmark)
     if looks and can_stop_inside(benchmark):
-        return structs.replace(design, checkpoints=design.checkpoints or CheckpointRule())
+        return changed(design, checkpoints=design.checkpoints or CheckpointRule())
     if not looks or not design.checkpoints:
         return design
     raise DesignError(

@@ -184,7 +184,7 @@ def source_files(sources: Sequence[Source]) -> list[SourceFile]:
 
 
 def source_file(path: str, name: str | None = None) -> SourceFile:
-    """A single file; ``name`` is what to call it where others must be told apart from it."""
+    """A single file; ``name`` is what to call it where it must be distinguished from others."""
     from bbedge.core.scores import SourceFile
     from bbedge.readers.sources import fingerprint
 

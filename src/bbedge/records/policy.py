@@ -15,7 +15,7 @@ from msgspec import field, structs
 from bbedge.errors import DesignError, DomainError, FormatError
 from bbedge.records.codec import convert, parse_toml, plain, to_json
 from bbedge.records.options import SharedOptions
-from bbedge.records.values import HEADLINE, MOST_SHARES, Name, Number, Sparse, Strict
+from bbedge.records.values import HEADLINE, MOST_SHARES, Name, Number, Sparse, Strict, changed
 from bbedge.text import quoted
 
 ClaimKind = Literal["not_worse_by", "better_by", "at_least", "cheaper_by"]
@@ -189,7 +189,7 @@ class Policy(SharedOptions, Sparse, frozen=True, kw_only=True, omit_defaults=Tru
 
     def changed(self, **changes: Any) -> Policy:  # noqa: ANN401 - any of its fields
         """The same policy with other values, for messages from the same source."""
-        found = structs.replace(self, **changes)
+        found = changed(self, **changes)
         found.__dict__["source"] = self.source
         return found
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta, Struct, structs
+
+S = TypeVar("S", bound=Struct)
 
 LARGEST = sys.float_info.max
 LARGEST_COUNT = 2**53
@@ -102,6 +104,11 @@ class Sparse(Strict, frozen=True, kw_only=True, omit_defaults=True):
         for name, default in zip(names, self.__struct_defaults__, strict=True):
             if getattr(self, name) == default:
                 structs.force_setattr(self, name, default)
+
+
+def changed(record: S, **values: Any) -> S:  # noqa: ANN401 - fields of any type
+    """A record with other values, checked like a new one, which ``structs.replace`` of older msgspec does not do."""
+    return type(record)(**{**structs.asdict(record), **values})
 
 
 class Record(Struct, frozen=True, eq=False):

@@ -15,6 +15,7 @@ from bbedge.core.views import HEADLINE, category_weights, macro_weights
 from bbedge.errors import BbedgeError, BoardError, DesignError
 from bbedge.ledger.archive import export_lines, import_file, import_lines
 from bbedge.records.design import Headline, Views
+from bbedge.records.values import changed
 from bbedge.verify.ledger import verify_session
 from unit.board.boards import MEANS
 from unit.board.forging import parsed
@@ -74,7 +75,7 @@ def assert_same(one, other):
 
 @pytest.mark.parametrize("method", ["bb-edge", "bb-edge-x"])
 def test_a_board_concludes_what_certify_does(tmp_path, method):
-    design = structs.replace(DESIGN, method=method, margin_share=None, spending="equal", shares=1)
+    design = changed(DESIGN, method=method, margin_share=None, spending="equal", shares=1)
     board, scores = make(tmp_path, design), runs(np.random.default_rng(1), "abc", n=30)
     board.add(scores)
     expected = certify(

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
-from msgspec import structs
 
 from bbedge.core import design as module
 from bbedge.core.design import Design, Family
 from bbedge.core.stakes import given_stakes
 from bbedge.errors import BbedgeError, DesignError, DomainError
+from bbedge.records.values import changed
 
 MODELS = ["a", "b", "c"]
 ITEMS = ["q1", "q2", "q3", "q4"]
@@ -310,7 +310,7 @@ def test_a_stake_grid_that_only_claims_a_rule_does_not_share_its_hash():
     for rule in ("paper", "design"):
         real = make(evidence="betting", stakes=rule)
         with pytest.raises(DesignError, match=f"these are not the {rule} stakes"):
-            structs.replace(real, grid=given_stakes((0.5,)))
+            changed(real, grid=given_stakes((0.5,)))
         assert make(evidence="betting", grid=(0.5,)).hash != real.hash
 
 
@@ -330,9 +330,9 @@ def test_a_design_cannot_be_changed(field):
 
 def test_a_design_is_validated_however_it_is_made():
     with pytest.raises(DomainError, match="alpha"):
-        structs.replace(make(), alpha=2.0)
+        changed(make(), alpha=2.0)
     with pytest.raises(DesignError, match="too wide"):
-        structs.replace(make(), stakes="given", grid=given_stakes((1.5,)))
+        changed(make(), stakes="given", grid=given_stakes((1.5,)))
 
 
 def test_designs_compare_by_content():

@@ -177,7 +177,7 @@ def test_a_state_of_another_design_is_refused():
 
 def test_a_state_of_another_version_is_refused(monkeypatch):
     design = Design.make(MODELS, ITEMS, method="bb-edge")
-    monkeypatch.setattr(evidence_module, "_STATE_VERSION", 99)
+    monkeypatch.setattr(evidence_module, "_VERSION", 99)
     state = fed(design).to_bytes()
     monkeypatch.undo()
     with pytest.raises(DataError, match="version 99"):
