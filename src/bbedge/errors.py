@@ -139,7 +139,7 @@ class BoardError(BbedgeError):
     """A board refuses what would break its guarantee, or is damaged."""
 
 
-def require(holds: bool, *problem: Part) -> None:
+def refuse_unless(holds: bool, *problem: Part) -> None:
     """Refuse what does not hold on a board or a gate's ledger, with a :class:`BoardError` that says the problem."""
     if not holds:
         raise BoardError(*problem)

@@ -76,8 +76,8 @@ ScoresAdded = ''',
             "        case AttemptBegun() | AttemptEnded():\n",
             """        case Reviewed(reviewer=reviewer, replicates=replicates):
             there = state.epoch.replicates
-            require(replicates == there, f"a review of {replicates} replicates, where the board has {there}")
-            require(reviewer not in state.reviewers, f"{quoted(reviewer)} has reviewed the board already")
+            refuse_unless(replicates == there, f"a review of {replicates} replicates, where the board has {there}")
+            refuse_unless(reviewer not in state.reviewers, f"{quoted(reviewer)} has reviewed the board already")
         case AttemptBegun() | AttemptEnded():
 """,
         ),

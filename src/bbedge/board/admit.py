@@ -20,7 +20,7 @@ from bbedge.board.sequence import check_place
 from bbedge.board.state import BoardState
 from bbedge.board.stored_scores import StoredScores, StoredVector, called
 from bbedge.core.copies import FEW, Copy, described, find_copies, fingerprints, may_be_chance
-from bbedge.errors import Argument, BoardError, CopiedReplicateError, require
+from bbedge.errors import Argument, BoardError, CopiedReplicateError, refuse_unless
 from bbedge.records.events import (
     BoardEvent,
     CountedCopy,
@@ -192,10 +192,10 @@ def _check_vector(
     state: BoardState, vector: StoredVector, digest: str, which: str, model: str, items: Sequence[str]
 ) -> None:
     """Refuse scores that are not those of the event, or that no run can have."""
-    require(vector.print.digest == digest, f"the scores of {which} were changed")
+    refuse_unless(vector.print.digest == digest, f"the scores of {which} were changed")
     scores = vector.scores
     what = "the benchmark" if len(items) == len(state.epoch.items) else "this part of the first pass"
-    require(
+    refuse_unless(
         scores.shape == (len(items),),
         f"model {quoted(model)} has {scores.size} scores; {what} has {len(items)} items",
     )

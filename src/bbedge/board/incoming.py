@@ -22,7 +22,7 @@ from bbedge.board.sequence import check_known
 from bbedge.board.state import BoardState
 from bbedge.board.stored_scores import StoredScores, StoredVector
 from bbedge.core.scores import Scores
-from bbedge.errors import Argument, BoardError, Part, require
+from bbedge.errors import Argument, BoardError, Part, refuse_unless
 from bbedge.records.design import IncompleteRule
 from bbedge.records.events import ModelAdded, PilotAdded, ReplicateAdded
 from bbedge.records.values import Copies
@@ -93,7 +93,7 @@ def proposed_model(
     runs: list[StoredVector] = []
     if scores is not None:
         given = scores.models
-        require(given == (name,), f"the files hold the scores of {listed(given)}; expected {quoted(name)} alone")
+        refuse_unless(given == (name,), f"the files hold the scores of {listed(given)}; expected {quoted(name)} alone")
         panels = [_panel_in_item_order(scores, index, state) for index in range(len(scores.values))]
         whole = whole_runs and any(panels)
         runs = [StoredVector.of(_panel_with_gaps(panel, (name,), state, whole_runs=whole)[name]) for panel in panels]
@@ -113,9 +113,9 @@ def proposed_model(
 def check_first_run(scores: Scores, state: BoardState) -> None:
     """Refuse scores up to a checkpoint that are not those of one replicate, the first."""
     count = len(scores.replicates)
-    require(count == 1, f"{count} replicates given; a part of the first pass is one")
+    refuse_unless(count == 1, f"{count} replicates given; a part of the first pass is one")
     stated, number = _stated_number(scores, 0), len(state.epoch.known) + 1
-    require(
+    refuse_unless(
         stated in (None, number), f"the scores are numbered replicate {stated}; the first pass is replicate {number}"
     )
 
@@ -153,8 +153,8 @@ def _known_position(state: BoardState, runs: set[str], number: int | None) -> in
     following = len(known) + 1
     if number is None:
         return next((position for position, each in enumerate(known) if each.runs & runs), None)
-    require(number >= 1, f"replicate {number}: a board numbers replicates from 1; renumber them")
-    require(
+    refuse_unless(number >= 1, f"replicate {number}: a board numbers replicates from 1; renumber them")
+    refuse_unless(
         number <= following,
         f"replicate {number} is out of order: the next one is {following}. Replicates are added in the order in which "
         "they were run, without leaving any out",
@@ -173,7 +173,7 @@ def _check_same(
             "same replicate are not; a run counts once. Add the logs of whole replicates"
         )
     same = [np.array_equal(before[model], now[model], equal_nan=True) for model in now if model in before]
-    require(
+    refuse_unless(
         bool(same) and all(same),
         f"replicate {position + 1} is on the board already, with other scores; a stored replicate cannot be changed. "
         f"If these are new runs, number them from {len(state.epoch.known) + 1}",
@@ -204,7 +204,7 @@ def _panel_in_item_order(scores: Scores, index: int, state: BoardState) -> Panel
     items, given = state.epoch.items, set(scores.items)
     missing = [item for item in items if item not in given]
     _check_source(scores, state)
-    require(
+    refuse_unless(
         not missing or (state.design.incomplete != "refuse" and len(missing) < len(items)),
         f"{len(missing)} of {len(items)} items of the benchmark are not in the files: {listed(missing)}; a replicate "
         "must be complete",
@@ -253,16 +253,16 @@ def _without_stopped(panel: Panel, state: BoardState, seen: Panel) -> Panel:
 
 def _check_source(scores: Scores, state: BoardState) -> None:
     """Refuse scores on another scale than that of the design, of other items, or of items in other blocks."""
-    require(
+    refuse_unless(
         scores.score_range == state.design.score_range,
         f"the scores were read on the scale {scores.score_range}; the board's is {state.design.score_range}",
     )
-    require(
+    refuse_unless(
         all(len(set(names)) == len(names) for names in (scores.items, scores.models)),
         "a model or an item comes twice in these scores; each must be there once",
     )
     extra = sorted(set(scores.items) - set(state.epoch.items))
-    require(
+    refuse_unless(
         not extra,
         f"the files have {len(extra)} items that are not part of the benchmark: {listed(extra)}; open a new epoch with "
         "add-items, or leave them out",
@@ -274,7 +274,7 @@ def _check_source(scores: Scores, state: BoardState) -> None:
     same: tuple[dict[str, str], dict[str, str]] = {}, {}
     for item in (each for each in ours if each in theirs):
         block, given = ours[item], theirs[item]
-        require(
+        refuse_unless(
             same[0].setdefault(block, given) == given and same[1].setdefault(given, block) == block,
             f"the files put item {quoted(item)} into the block {quoted(given)}, which does not hold the same items as "
             "its block in the design; blocks are frozen with the design: correct or remove the column",
@@ -304,7 +304,7 @@ def _check_next(scores: Scores, state: BoardState, seen: Sequence[str], *, count
             *(() if counts else _counting(state)),
         )
     beyond = sorted(there - {*seen, *needed})
-    require(
+    refuse_unless(
         not beyond,
         f"{counted(len(beyond), 'item')} {'is' if len(beyond) == 1 else 'are'} not among those up to the next "
         f"checkpoint: {listed(beyond)}. A look uses nothing beyond its checkpoint: leave them out, or add the complete "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bbedge.board.state import BoardState
-from bbedge.errors import Argument, BoardError, Part, require
+from bbedge.errors import Argument, BoardError, Part, refuse_unless
 from bbedge.records.events import (
     AttemptBegun,
     AttemptEnded,
@@ -24,7 +24,7 @@ def check_place(state: BoardState, event: BoardEvent) -> None:
     """Refuse an event that does not follow the events before it, whatever its scores are."""
     assert not isinstance(event, Created)  # the first one of a ledger, and only that
     expected = state.epoch.number + isinstance(event, ItemsAdded)
-    require(event.epoch == expected, f"it names epoch {event.epoch}, the board was in epoch {expected}")
+    refuse_unless(event.epoch == expected, f"it names epoch {event.epoch}, the board was in epoch {expected}")
     match event:
         case PilotAdded() | ReplicateAdded():
             _check_replicate(state, event)
@@ -46,8 +46,8 @@ def _check_replicate(state: BoardState, event: PilotAdded | ReplicateAdded) -> N
         number, is_next = event.replicate, event.replicate == epoch.replicates + 1
         if event.upto:
             state.upcoming(event.upto)
-        require(not state.in_pilot, "the pilot is not finished; its replicates are not evidence")
-    require(is_next, f"number {number} is not the next one")
+        refuse_unless(not state.in_pilot, "the pilot is not finished; its replicates are not evidence")
+    refuse_unless(is_next, f"number {number} is not the next one")
     _check_rule(state, whole_runs=event.whole_runs)
     check_running(state, event.vectors)
     _check_runs(state, event.runs, len(epoch.known) + 1)
@@ -55,19 +55,21 @@ def _check_replicate(state: BoardState, event: PilotAdded | ReplicateAdded) -> N
 
 def _check_model(state: BoardState, event: ModelAdded) -> None:
     name, runs, needed = event.model, event.runs, state.runs_needed()
-    require(not state.in_pilot, "the pilot is not finished; add the model afterwards")
-    require(all(name not in epoch.models for epoch in state.epochs), f"model {quoted(name)} is on the board already")
-    require(
+    refuse_unless(not state.in_pilot, "the pilot is not finished; add the model afterwards")
+    refuse_unless(
+        all(name not in epoch.models for epoch in state.epochs), f"model {quoted(name)} is on the board already"
+    )
+    refuse_unless(
         not state.epoch.is_inside_first_run,
         f"the first pass has come to checkpoint {state.epoch.passed}; add {quoted(name)} once it is complete",
     )
-    require(
+    refuse_unless(
         len(event.vectors) == needed,
         f"{len(event.vectors)} runs of {quoted(name)} given; the pairing rule of the design joins exactly {needed}: "
         f"one with each of the {'stored' if state.design.pairing == 'all' else 'first'} replicates, in order",
     )
     _check_rule(state, whole_runs=event.whole_runs)
-    require(
+    refuse_unless(
         len(runs) in (0, needed),
         f"{len(runs)} of {needed} runs of {quoted(name)} have identities; give all of them or none",
     )
@@ -80,19 +82,19 @@ def _check_model(state: BoardState, event: ModelAdded) -> None:
 
 
 def _check_items(state: BoardState, event: ItemsAdded) -> None:
-    require(not state.in_pilot, "the pilot is not finished; add the items afterwards")
-    require(bool(event.items), "no items given; an epoch needs at least one new item")
+    refuse_unless(not state.in_pilot, "the pilot is not finished; add the items afterwards")
+    refuse_unless(bool(event.items), "no items given; an epoch needs at least one new item")
     known = set(state.epoch.items)
     again = [item for item in event.items if item in known]
     if again:
         raise BoardError(f"item {quoted(again[0])} is on the board already; new items need new names")
-    require(len(state.active) > 1, "fewer than two models are active; nothing is left to compare")
+    refuse_unless(len(state.active) > 1, "fewer than two models are active; nothing is left to compare")
 
 
 def _check_retired(state: BoardState, model: str) -> None:
-    require(not state.in_pilot, "the pilot is not finished; retire the model afterwards")
-    require(model not in state.retired, f"model {quoted(model)} is retired already")
-    require(
+    refuse_unless(not state.in_pilot, "the pilot is not finished; retire the model afterwards")
+    refuse_unless(model not in state.retired, f"model {quoted(model)} is retired already")
+    refuse_unless(
         model in state.active,
         f"model {quoted(model)} is not on the board; the active models are {listed(state.active)}",
     )
@@ -103,16 +105,18 @@ def _check_attempt(state: BoardState, event: AttemptBegun | AttemptEnded) -> Non
     which = f"attempt {event.attempt} at replicate {event.replicate}"
     if isinstance(event, AttemptBegun):
         following = len(attempts) + 1
-        require(event.attempt == following, f"{which} is out of order: the next one is attempt {following}")
+        refuse_unless(event.attempt == following, f"{which} is out of order: the next one is attempt {following}")
         if attempts and attempts[-1] != "abandoned":
             raise BoardError(f"{which} cannot begin: {_became(event.attempt - 1, attempts[-1])}")
         return
-    require(event.attempt <= len(attempts), f"{which} cannot end: it has not begun")
+    refuse_unless(event.attempt <= len(attempts), f"{which} cannot end: it has not begun")
     outcome = attempts[event.attempt - 1]
-    require(outcome is None, f"{which} cannot end again: {_became(event.attempt, outcome)}")
+    refuse_unless(outcome is None, f"{which} cannot end again: {_became(event.attempt, outcome)}")
     is_added, is_finished = event.replicate <= len(state.epoch.known), event.outcome == "finished"
-    require(is_added or not is_finished, f"{which} is not finished: its scores are not on the board; add them first")
-    require(is_finished or not is_added, f"{which} is not abandoned: scores of the replicate are on the board")
+    refuse_unless(
+        is_added or not is_finished, f"{which} is not finished: its scores are not on the board; add them first"
+    )
+    refuse_unless(is_finished or not is_added, f"{which} is not abandoned: scores of the replicate are on the board")
 
 
 def _became(attempt: int, outcome: str | None) -> str:
@@ -180,7 +184,7 @@ def _check_versions(state: BoardState, given: set[str]) -> None:
 
 def _check_rule(state: BoardState, *, whole_runs: bool) -> None:
     """Refuse to count whole runs as missing where the design counts no missing scores."""
-    require(
+    refuse_unless(
         not whole_runs or state.design.incomplete != "refuse",
         Argument("incomplete", "worst-case"),
         " is not part of this board's design, which is frozen: a replicate stays incomplete until every score is there",

@@ -19,7 +19,7 @@ from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.conclusions import GapCount
 from bbedge.core.design import Design
 from bbedge.core.leaderboard import Certifier, Leaderboard
-from bbedge.errors import Argument, BoardError, require
+from bbedge.errors import Argument, BoardError, refuse_unless
 from bbedge.records.events import (
     AttemptBegun,
     AttemptEnded,
@@ -100,11 +100,11 @@ class BoardState:
         """The columns of these items, if they are exactly those that the design uses, with a text for each item."""
         needed = self.design.columns
         for name in needed:
-            require(
+            refuse_unless(
                 name in columns,
                 f"the items have no column {quoted(name)}, which the design uses; add it to the items",
             )
-            require(
+            refuse_unless(
                 len(columns[name]) == len(items),
                 f"the column {quoted(name)} has {len(columns[name])} entries for {len(items)} items; give one each",
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -91,10 +91,10 @@ def pair_arrays(leaderboard: Leaderboard) -> Iterator[tuple[str, NDArray[Any]]]:
     yield "current_edges", leaderboard.current_edges[window]
 
 
-def write_arrays(path: Path, arrays: Iterable[tuple[str, NDArray[Any]]]) -> None:
-    """Write arrays, one after the other, to a file that ``numpy.load`` reads; whole or not at all."""
+def write_pair_arrays(leaderboard: Leaderboard, path: Path) -> None:
+    """Write the :func:`pair_arrays` of a leaderboard to a file that ``numpy.load`` reads; whole or not at all."""
     with replacing(path) as file:
-        write_archive(file, arrays)
+        write_archive(file, pair_arrays(leaderboard))
 
 
 _GRAPHML = "http://graphml.graphdrawing.org/xmlns"

@@ -155,7 +155,7 @@ def certify(
     or something forbidden is certified, 5 contradiction, 141 standard output was closed
     """
     from bbedge.certificate.certificate import Certificate
-    from bbedge.certificate.exports import pair_arrays, write_arrays
+    from bbedge.certificate.exports import write_pair_arrays
     from bbedge.core.views import suite_options
     from bbedge.display.terminal import MOST_ROWS, show_expectations, show_leaderboard
     from bbedge.readers.convert import sample_addresses
@@ -180,7 +180,7 @@ def certify(
     certificate = selected(Certificate.made(leaderboard, shown=selection.shown), selection)
     leaderboard = certificate.leaderboard or leaderboard  # that of the view, if one was asked for
     if arrays_out is not None:
-        write_arrays(arrays_out, pair_arrays(leaderboard))
+        write_pair_arrays(leaderboard, arrays_out)
     items = None
     if output.with_items:
         known = sample_addresses(scores, reading, items=table.items, models=table.models)

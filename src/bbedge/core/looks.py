@@ -161,7 +161,7 @@ class EarlyRecord:
     """The strongest relation of scores to the place in the pass; ``None`` for few blocks, and of views."""
 
     @property
-    def last(self) -> Checkpoint | None:
+    def reached_checkpoint(self) -> Checkpoint | None:
         """The checkpoint that the first pass has come to; ``None`` before the first, and once the pass is complete."""
         return None if self.is_complete or not self.looks else self.checkpoints[len(self.looks) - 1]
 
@@ -170,7 +170,7 @@ class EarlyRecord:
         """The part of the blocks of the first pass that is in the evidence."""
         if self.is_complete:
             return 1.0
-        return 0.0 if self.last is None else self.last.fraction
+        return 0.0 if self.reached_checkpoint is None else self.reached_checkpoint.fraction
 
     def checkpoint_of(self, better: int, worse: int) -> Checkpoint | None:
         """The checkpoint at which a direction was first certified; ``None`` if at none."""

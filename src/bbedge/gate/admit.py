@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from bbedge.core.scores import Scores
-from bbedge.errors import BbedgeError, BoardError, CopiedReplicateError, require
+from bbedge.errors import BbedgeError, BoardError, CopiedReplicateError, refuse_unless
 from bbedge.gate.gate import Gate
 from bbedge.gate.uses import GateState, UseState, systems_of
 from bbedge.ledger.chain import LedgerEvent, check_head, checked_events
@@ -56,19 +56,19 @@ def _admit_policy(state: GateState | None, content: object) -> GateState:
 
 
 def _admit_begun(state: GateState, begun: UseBegun, session: Session | None) -> UseState:
-    require(begun.use == len(state.uses) + 1, f"use {begun.use} is not the next one")
-    require(begun.label not in state.labels, f"the label {quoted(begun.label)} belongs to another use")
-    require(
+    refuse_unless(begun.use == len(state.uses) + 1, f"use {begun.use} is not the next one")
+    refuse_unless(begun.label not in state.labels, f"the label {quoted(begun.label)} belongs to another use")
+    refuse_unless(
         begun.level == state.next_level > 0.0,
         f"its level, {begun.level}, is not that of the policy, {state.next_level}",
     )
-    require(begun.systems == systems_of(state.policy, begun.systems), "its systems are not those of the policy")
+    refuse_unless(begun.systems == systems_of(state.policy, begun.systems), "its systems are not those of the policy")
     known = state.listings.get(begun.items)
     listing = begun.listing if known is None else known
     if not isinstance(listing, ItemListing) or listing.digest != begun.items:
         raise BoardError("its items are not listed")
-    require(known is None or not isinstance(begun.listing, ItemListing), "its items are listed twice")
-    require(begun.checkpoints is None or begun.study is not None, "it has checkpoints, and is not of a study")
+    refuse_unless(known is None or not isinstance(begun.listing, ItemListing), "its items are listed twice")
+    refuse_unless(begun.checkpoints is None or begun.study is not None, "it has checkpoints, and is not of a study")
     use = UseState(begun=begun, listing=listing, at="")
     if session is not None:
         # Refuses items and a scale that the policy does not fit.
@@ -82,14 +82,14 @@ def _admit_begun(state: GateState, begun: UseBegun, session: Session | None) -> 
 def _admit_looked(state: GateState, looked: UseLooked, session: Session | None) -> UseState:
     use = _use(state, looked.use)
     runs, passed = use.seen
-    require(bool(looked.inside) != bool(looked.runs), "it has neither runs nor checkpoints, or both")
+    refuse_unless(bool(looked.inside) != bool(looked.runs), "it has neither runs nor checkpoints, or both")
     planned = [] if use.plan is None or runs else [each.blocks for each in use.plan.checkpoints]
-    require(looked.inside.keys() <= set(planned), "it has a checkpoint that is not planned")
+    refuse_unless(looked.inside.keys() <= set(planned), "it has a checkpoint that is not planned")
     upcoming = planned[passed : passed + len(looked.inside)]
-    require(sorted(looked.inside) == upcoming, "a checkpoint is missing")
-    require(sorted(looked.runs) == list(range(runs + 1, runs + 1 + len(looked.runs))), "a run is missing")
+    refuse_unless(sorted(looked.inside) == upcoming, "a checkpoint is missing")
+    refuse_unless(sorted(looked.runs) == list(range(runs + 1, runs + 1 + len(looked.runs))), "a run is missing")
     systems = set(use.begun.systems)
-    require(all(sums.keys() == systems for sums in looked.vectors.values()), "it has scores of other systems")
+    refuse_unless(all(sums.keys() == systems for sums in looked.vectors.values()), "it has scores of other systems")
     use.inside |= {upto: looked.inside[upto] for upto in upcoming}
     use.runs += [looked.runs[number] for number in sorted(looked.runs)]
     use.notes = looked.notes
@@ -101,7 +101,7 @@ def _admit_looked(state: GateState, looked: UseLooked, session: Session | None) 
         if use.begun.study is None:  # the board of a study has checked its runs
             scores.check_copies(state.policy.copies)
         found = {run: each for run, each in copies_by_run(scores).items() if run in looked.runs}
-        require(looked.copies == found, "the runs that it says are copies are not those that repeat earlier ones")
+        refuse_unless(looked.copies == found, "the runs that it says are copies are not those that repeat earlier ones")
     return use
 
 
@@ -116,8 +116,8 @@ def copies_by_run(scores: Scores) -> dict[int, tuple[CountedCopy, ...]]:
 
 def _admit_decided(state: GateState, decided: UseDecided, session: Session | None) -> UseState:
     use = _use(state, decided.use)
-    require((decided.runs, decided.checkpoints) == use.seen != (0, 0), "it is not about all scores of its use")
-    require(not use.is_decided, "no scores came since the last report")
+    refuse_unless((decided.runs, decided.checkpoints) == use.seen != (0, 0), "it is not about all scores of its use")
+    refuse_unless(not use.is_decided, "no scores came since the last report")
     use.decided = decided
     if session is not None:
         confirmed_gate(state, use, session)
@@ -130,11 +130,11 @@ def confirmed_gate(state: GateState, use: UseState, session: Session) -> Gate:
     assert decided is not None
     gate = state.gate(use, session, (decided.runs, decided.checkpoints))
     computed = gate.results()
-    require(len(computed) == len(decided.results), f"{use.called}: its claims are not those of the policy")
+    refuse_unless(len(computed) == len(decided.results), f"{use.called}: its claims are not those of the policy")
     for recorded, now in zip(decided.results, computed, strict=True):
         for key in ClaimResult.__struct_fields__:
             stated, found = plain(getattr(recorded, key)), plain(getattr(now, key))
-            require(
+            refuse_unless(
                 _agrees(stated, found),
                 f"{use.called}: the report says {key} = {stated} of {quoted(str(now.claim))}; the stored scores give "
                 f"{found}",
@@ -154,7 +154,7 @@ def _agrees(stated: object, found: object) -> bool:
 
 
 def _use(state: GateState, number: int) -> UseState:
-    require(number <= len(state.uses), f"use {number} has not begun")
+    refuse_unless(number <= len(state.uses), f"use {number} has not begun")
     return state.uses[number - 1]
 
 

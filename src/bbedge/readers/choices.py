@@ -55,13 +55,13 @@ def without_ending(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class NameSource:
     """Where the name of a model or of a replicate is found, if not in a column or where a log has it.
 
-    >>> Origin.parse("path:runs/([^/]+)/", role="model").in_path("logs/runs/gpt/a.jsonl", "model")
+    >>> NameSource.parse("path:runs/([^/]+)/", role="model").in_path("logs/runs/gpt/a.jsonl", "model")
     'gpt'
-    >>> Origin.parse("task_args.prompt", role="model")
-    Origin(kind='field', text='task_args.prompt')
+    >>> NameSource.parse("task_args.prompt", role="model")
+    NameSource(kind='field', text='task_args.prompt')
     """
 
     kind: Literal["file", "folder", "path", "seed", "field"]
@@ -70,7 +70,7 @@ class Origin:
     """The regular expression of ``path``, or the name of the ``field``."""
 
     @classmethod
-    def parse(cls, given: str, *, role: Named) -> Origin:
+    def parse(cls, given: str, *, role: Named) -> NameSource:
         """The origin that a text such as ``folder`` or ``path:REGEX`` names; ``role`` is what it names."""
         if given in ("file", "folder"):
             return cls(kind="file" if given == "file" else "folder")
@@ -118,10 +118,10 @@ def _check_one_group(given: str, role: Named) -> None:
         )
 
 
-def name_origin(reading: Reading, role: Named) -> Origin | None:
+def name_origin(reading: Reading, role: Named) -> NameSource | None:
     """What names the models or the replicates of files, if that was chosen."""
     given = reading.model_from if role == "model" else reading.replicate_from
-    return None if given is None else Origin.parse(given, role=role)
+    return None if given is None else NameSource.parse(given, role=role)
 
 
 def field_naming_models(reading: Reading) -> str | None:

@@ -287,7 +287,7 @@ class PackedGraph(Ranks):
         """Number of models."""
         return len(self.bits)
 
-    def edges(self) -> Mask:
+    def unpacked_edges(self) -> Mask:
         """The edges as a models x models matrix; eight times the memory."""
         return unpacked(self.bits, self.n_models)
 

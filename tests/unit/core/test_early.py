@@ -186,7 +186,7 @@ def test_it_remembers_at_which_part_each_comparison_was_certified():
     parts_of(certifier, panel)
     inside = certifier.leaderboard()
     assert inside.replicates == 0
-    assert inside.early.progress == inside.early.last.fraction == 15 / 24
+    assert inside.early.progress == inside.early.reached_checkpoint.fraction == 15 / 24
     assert not inside.early.is_complete
     assert inside.graph.n_edges == inside.early.looks[-1].edges > 0
     first = inside.early.first_certified
@@ -198,7 +198,7 @@ def test_it_remembers_at_which_part_each_comparison_was_certified():
     after = certifier.leaderboard()
     assert after.early.is_complete
     assert after.early.progress == 1.0
-    assert after.early.last is None
+    assert after.early.reached_checkpoint is None
     assert (after.early.first_certified == first).all()
     assert [look.replicate for look in after.looks] == [1]
     assert (after.first_certified[first > 0] == 1).all()

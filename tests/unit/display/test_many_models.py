@@ -16,7 +16,7 @@ from rich.console import Console
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import MOST_MODELS, certificate, to_json
-from bbedge.certificate.exports import EXPORTS, pair_arrays, write_arrays
+from bbedge.certificate.exports import EXPORTS, write_pair_arrays
 from bbedge.certificate.parts import PAIRWISE
 from bbedge.core.graph import Graph
 from bbedge.display.compact import NOTEBOOK_ROWS, badge, leaderboard_html
@@ -189,8 +189,8 @@ def test_a_damaged_certificate_is_refused_with_a_reason(content, reason):
 
 def test_arrays_hold_the_pairs_in_the_order_of_the_json(tmp_path):
     path, again = tmp_path / "a.npz", tmp_path / "b.npz"
-    write_arrays(path, pair_arrays(BOARD))
-    write_arrays(again, pair_arrays(BOARD))
+    write_pair_arrays(BOARD, path)
+    write_pair_arrays(BOARD, again)
     assert path.read_bytes() == again.read_bytes()
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a.npz", "b.npz"]
     with np.load(path) as arrays:

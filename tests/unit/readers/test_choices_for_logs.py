@@ -6,7 +6,7 @@ import pytest
 
 from bbedge.errors import DataError, DomainError, FormatError
 from bbedge.readers import read_scores
-from bbedge.readers.choices import Origin, model_of_log, name_origin
+from bbedge.readers.choices import NameSource, model_of_log, name_origin
 from bbedge.readers.tools import readers
 from bbedge.records.reading import Reading
 from log_makers import inspect_log, inspect_sample, lm_eval_row, lm_eval_run
@@ -303,7 +303,7 @@ def test_the_path_of_a_file_can_name_its_model(source, name):
 
 def test_a_model_from_a_field_is_not_looked_for_in_the_path():
     reading = Reading(model_from="task_args.prompt")
-    assert name_origin(reading, "model") == Origin(kind="field", text="task_args.prompt")
+    assert name_origin(reading, "model") == NameSource(kind="field", text="task_args.prompt")
     assert model_of_log(reading, "runs/small/a.eval", "old") == "old"
 
 

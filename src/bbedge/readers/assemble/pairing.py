@@ -16,7 +16,7 @@ import numpy as np
 from bbedge.errors import Argument, Blank, FormatError, Part
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.assemble.missing_scores import MissingCells
-from bbedge.readers.choices import Named, OpenChoiceError, Origin, without_ending
+from bbedge.readers.choices import Named, NameSource, OpenChoiceError, without_ending
 from bbedge.readers.tables.roles import ColumnError
 from bbedge.records.notes import Note
 from bbedge.text import quoted
@@ -159,7 +159,7 @@ def path_pattern(paths: Sequence[str], models: Sequence[str] | None = None) -> P
 
 def _named(paths: Sequence[str], given: str, role: Named) -> list[str] | None:
     """The model or the replicate that each path names; None if one names none."""
-    origin = Origin.parse(given, role=role)
+    origin = NameSource.parse(given, role=role)
     names = [origin.in_path(path, role) or "" for path in paths]
     return names if all(names) else None
 
