@@ -40,7 +40,7 @@ _E = TypeVar("_E", bound=BoardEvent)
 def create(event: Created) -> tuple[BoardState, Created]:
     """The state of a new board, and its first event as it is written."""
     design = BoardDesign.from_values(event.design, source="the board's design")
-    state = BoardState(design, event.models, event.items, event.blocks, event.columns, order_seed=event.order_seed)
+    state = BoardState(design, event)
     return state, replace(
         event,
         design=design.content,

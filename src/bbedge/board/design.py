@@ -11,16 +11,14 @@ import json
 import math
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec import UNSET
 from msgspec.structs import force_setattr, replace
 
-from bbedge.core.checkpoints import Checkpoints
 from bbedge.core.design import Design
 from bbedge.core.family import Spending
-from bbedge.core.views import HEADLINE, macro_weights, views_beside, views_by_column, weights_in_column
+from bbedge.core.views import HEADLINE, SuiteOptions, macro_weights, views_beside, views_by_column, weights_in_column
 from bbedge.errors import DesignError, DomainError
 from bbedge.records.codec import canonical, convert, parse_toml, to_json
 from bbedge.records.design import BoardOptions, Headline, Views
@@ -79,7 +77,7 @@ class BoardDesign(BoardOptions, frozen=True, kw_only=True):
         force_setattr(self, "headline", UNSET if headline == Headline() else headline)
         force_setattr(self, "views", views or UNSET)
         self._check_checkpoints()
-        self._made(["a", "b"], ["q"], ["q"], ComparedViews(), level=self.alpha)  # the core judges the rest
+        Design.make(["a", "b"], ["q"], **self._core_options(self.alpha))  # the core judges the rest
 
     def _check_checkpoints(self) -> None:
         if self.checkpoints is UNSET:
@@ -122,45 +120,21 @@ class BoardDesign(BoardOptions, frozen=True, kw_only=True):
         ``order_seed`` is that of the version of the benchmark, if the design has checkpoints.
         """
         found = views_of_items(self.headline or Headline(), self.views or None, items, columns or {})
-        checkpoints = None if not self.checkpoints or order_seed is None else self.checkpoints.seeded(order_seed)
-        return self._made(
-            models,
-            items,
-            blocks,
-            found,
-            level=level,
-            candidate=candidate,
-            newcomer=newcomer,
-            checkpoints=checkpoints,
-        )
-
-    def _made(
-        self,
-        models: Sequence[str],
-        items: Sequence[str],
-        blocks: Sequence[str],
-        found: ComparedViews,
-        *,
-        level: float,
-        candidate: Sequence[str] | None = None,
-        newcomer: str | None = None,
-        checkpoints: Checkpoints | None = None,
-    ) -> Design:
-        options = declared(self)
-        options["alpha"] = level
         return Design.make(
             models,
             items,
             blocks=blocks,
             candidate=candidate,
             newcomer=newcomer,
-            weights=found.weights,
-            views=found.views,
-            shares=found.shares,
-            gaps="worst-case" if self.incomplete == "worst-case" else "refuse",
-            checkpoints=checkpoints,
-            **options,
+            checkpoints=None if not self.checkpoints or order_seed is None else self.checkpoints.seeded(order_seed),
+            **found,
+            **self._core_options(level),
         )
+
+    def _core_options(self, level: float) -> dict[str, Any]:
+        """What does not depend on models and items, for claims at this level."""
+        gaps = "worst-case" if self.incomplete == "worst-case" else "refuse"
+        return {**declared(self), "alpha": level, "gaps": gaps}
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -260,19 +234,7 @@ def with_all_shares(headline: Headline, views: Views | None) -> tuple[Headline, 
     return replace(headline, share=share), replace(views, others=others)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedViews:
-    """What a version of the benchmark compares."""
-
-    weights: tuple[float, ...] | None = None
-    """The weight of each item in the headline; ``None`` if all weigh the same."""
-    views: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    """The weights of each view."""
-    shares: Mapping[str, float] = field(default_factory=dict)
-    """The part of alpha of the headline and of each view; empty if there are no views."""
-
-
-def views_of_items(headline: Headline, views: Views | None, items: Sequence[str], columns: Columns) -> ComparedViews:
+def views_of_items(headline: Headline, views: Views | None, items: Sequence[str], columns: Columns) -> SuiteOptions:
     """What the rules give for these items; shares are as :func:`with_all_shares` states them.
 
     A view that compares the same means as the headline is none.
@@ -283,9 +245,9 @@ def views_of_items(headline: Headline, views: Views | None, items: Sequence[str]
         else weights_in_column(headline.weights, items, columns[headline.weights])
     )
     means = own if headline.macro is None else macro_weights(columns[headline.macro], own)
-    weights = means if len(set(means)) > 1 else None
+    options: SuiteOptions = {"weights": means} if len(set(means)) > 1 else {}
     if not views:
-        return ComparedViews(weights=weights)
+        return options
     found = {} if views.column is None else views_by_column(views.column, columns[views.column], own)
     for name, column in views.weights.items():
         if name in found:
@@ -296,8 +258,9 @@ def views_of_items(headline: Headline, views: Views | None, items: Sequence[str]
         found[name] = weights_in_column(column, items, columns[column])
     if HEADLINE in found:
         raise DesignError(f"a view cannot be called {HEADLINE}, which is the main view; rename it")
-    found = views_beside(means, found)
-    return ComparedViews(weights=weights, views=found, shares=_shares(headline, views, tuple(found)))
+    options["views"] = views_beside(means, found)
+    options["shares"] = _shares(headline, views, tuple(options["views"]))
+    return options
 
 
 def _shares(headline: Headline, views: Views, names: Sequence[str]) -> dict[str, float]:

@@ -175,18 +175,7 @@ def _joined(
         for name, bounds in of_means.items():
             if (values := getattr(board, name)) is not None:  # of a newcomer's stage, its own alone
                 bounds[index[own]] = values[own]
-    plan = first_run_plan(design)
-    opening = next((board.early for stage, board in of_stages if stage.newcomer is None), None)
-    early = None
-    if plan is not None:
-        early = EarlyRecord(
-            checkpoints=plan.checkpoints,
-            is_complete=replicates > 0,
-            looks=tuple(look for look in looks if look.upto is not None),
-            first_certified=of_pairs["first_checkpoint"],
-            position=None if opening is None else opening.position,
-        )
-    return Leaderboard(
+    joined = Leaderboard(
         design=design,
         replicates=replicates,
         means=means,
@@ -201,8 +190,19 @@ def _joined(
         log_w=of_pairs["log_w"] if any(stage.design.holm == "staggered" for stage, _ in of_stages) else None,
         mean_bounds=of_means["mean_bounds"] if design.mean_share else None,
         best_mean_bounds=of_means["best_mean_bounds"] if design.mean_share else None,
-        early=early,
     )
+    plan = first_run_plan(design)
+    if plan is None:
+        return joined
+    opening = next((board.early for stage, board in of_stages if stage.newcomer is None), None)
+    early = EarlyRecord(
+        checkpoints=plan.checkpoints,
+        is_complete=replicates > 0,
+        looks=tuple(look for look in looks if look.upto is not None),
+        first_certified=of_pairs["first_checkpoint"],
+        position=None if opening is None else opening.position,
+    )
+    return replace(joined, early=early)
 
 
 def joined_edges(models: Sequence[str], stages: Sequence[Stage], view: str) -> NDArray[np.bool_]:

@@ -24,6 +24,7 @@ from bbedge.records.events import (
     AttemptBegun,
     AttemptEnded,
     BoardEvent,
+    Created,
     ItemsAdded,
     ModelAdded,
     ModelRetired,
@@ -39,24 +40,24 @@ class BoardState:
     :mod:`bbedge.board.admit` says which events may follow; after an error, discard the state.
     """
 
-    def __init__(
-        self,
-        design: BoardDesign,
-        models: Sequence[str],
-        items: Sequence[str],
-        blocks: Sequence[str],
-        columns: Columns | None = None,
-        *,
-        order_seed: int | None = None,
-    ) -> None:
+    def __init__(self, design: BoardDesign, created: Created) -> None:
         self.design = design
         self.retired: list[str] = []
         self.candidate: tuple[str, ...] | None = None
         self.epochs: list[Epoch] = []
+        models = list(created.models)
         if design.family == "pilot-top-k" and not design.k < len(models):  # type: ignore[operator]
             raise BoardError(f"k = {design.k} leaves nothing to compare with {len(models)} models; choose a smaller k")
-        checked = self.checked_columns(items, columns or {})
-        self._open_epoch(list(models), tuple(items), tuple(blocks), checked, order_seed)
+        self._open_epoch(
+            Epoch(
+                number=1,
+                models=models,
+                items=created.items,
+                blocks=created.blocks,
+                columns=self.checked_columns(created.items, created.columns),
+                order_seed=created.order_seed,
+            )
+        )
 
     @property
     def epoch(self) -> Epoch:
@@ -116,27 +117,13 @@ class BoardState:
             raise BoardError(f"the items have a column {quoted(extra[0])}, which the design does not use")
         return {name: tuple(columns[name]) for name in needed}
 
-    def _open_epoch(
-        self,
-        models: list[str],
-        items: tuple[str, ...],
-        blocks: tuple[str, ...],
-        columns: dict[str, tuple[str, ...]],
-        order_seed: int | None,
-    ) -> None:
+    def _open_epoch(self, epoch: Epoch) -> None:
+        order_seed = epoch.order_seed
         if (order_seed is None) == bool(self.design.checkpoints):
             needed = "no checkpoints, and has no order" if order_seed is not None else "checkpoints, and needs an order"
             raise BoardError(
                 Argument("order_seed", order_seed), f": the design of the board has {needed} of its blocks"
             )
-        epoch = Epoch(
-            number=len(self.epochs) + 1,
-            items=items,
-            blocks=blocks,
-            models=models,
-            columns=columns,
-            order_seed=order_seed,
-        )
         stage = None if self.in_pilot else self._stage(epoch, newcomer=None)
         # The family is not known before a pilot, but names, items and level must be right now.
         design = self._core_design(epoch, level=self._pay("this benchmark")) if stage is None else stage.design
@@ -200,9 +187,16 @@ class BoardState:
                 epoch.follow_model(event)
             case ItemsAdded():
                 new = self.checked_columns(event.items, event.columns)
-                columns = {name: epoch.columns[name] + texts for name, texts in new.items()}
-                items, blocks = epoch.items + event.items, epoch.blocks + event.blocks
-                self._open_epoch(self.active, items, blocks, columns, event.order_seed)
+                self._open_epoch(
+                    Epoch(
+                        number=epoch.number + 1,
+                        models=self.active,
+                        items=epoch.items + event.items,
+                        blocks=epoch.blocks + event.blocks,
+                        columns={name: epoch.columns[name] + texts for name, texts in new.items()},
+                        order_seed=event.order_seed,
+                    )
+                )
             case ModelRetired(model=name):
                 self.retired.append(name)
             case AttemptBegun():

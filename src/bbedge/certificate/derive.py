@@ -100,18 +100,14 @@ def document_order(leaderboard: Leaderboard) -> tuple[int, ...]:
     return replace(leaderboard, means=np.full(len(leaderboard.means), np.nan)).order()
 
 
+_DESIGN_OF_VIEW = ("share", "weights", "blocks", "stake_values", "stake_weights")
+
+
 def of_view(whole: Document, view: ViewRecord) -> Document:
     """The document of a view by itself: the design and board of the whole, with what the view has of its own."""
     return msgspec.structs.replace(
         whole,
-        design=msgspec.structs.replace(
-            whole.design,
-            share=view.share,
-            weights=view.weights,
-            blocks=view.blocks,
-            stake_values=view.stake_values,
-            stake_weights=view.stake_weights,
-        ),
+        design=msgspec.structs.replace(whole.design, **{key: getattr(view, key) for key in _DESIGN_OF_VIEW}),
         view=view.name,
         views=msgspec.UNSET,
         **{key: getattr(view, key) for key in Conclusions.__struct_fields__},

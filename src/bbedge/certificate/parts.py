@@ -62,34 +62,18 @@ class Parts:
         for is_so, what in _misfits(document):
             if is_so:
                 raise refusal(what, source=source)
-        names = tuple(model.name for model in document.models)
-        size, place, pairs = len(names), {name: i for i, name in enumerate(names)}, None
-        if document.log_e is not None and document.margins is not None:  # and so all else that has an entry per pair
-            first, first_checkpoint = np.zeros((2, size, size), dtype=np.int64)
-            for edge in document.edges or ():
-                ends = place[edge.winner], place[edge.loser]
-                first[ends], first_checkpoint[ends] = edge.first_certified, edge.first_part or 0
-            graph = Graph(first > 0)
-            listed = np.zeros_like(graph.edges)
-            for winner, loser in document.current_edges or ():
-                listed[place[winner], place[loser]] = True
-            pairs = PairTable(
-                names=names,
-                log_e=document.log_e,
-                log_thresholds=np.full((size, size), np.nan),
-                margins=document.margins,
-                graph=graph,
-                current=graph if document.current_edges is UNSET else Graph(listed),
-                first_certified=first,
-                first_checkpoint=first_checkpoint,
-            )
         best, worst = np.array([model.rank_interval for model in document.models], dtype=np.int64).T
-        ranks = Ranks(n_better=best - 1, n_worse=size - worst)
-        views = tuple(
-            cls.of(of_view(document, view), source=f"{source}, view {quoted(view.name)}")
-            for view in document.views or ()
+        return cls(
+            document=document,
+            names=tuple(model.name for model in document.models),
+            ranks=Ranks(n_better=best - 1, n_worse=len(best) - worst),
+            pairs=_pair_table(document),
+            source=source,
+            views=tuple(
+                cls.of(of_view(document, view), source=f"{source}, view {quoted(view.name)}")
+                for view in document.views or ()
+            ),
         )
-        return cls(document=document, names=names, ranks=ranks, pairs=pairs, source=source, views=views)
 
     @property
     def share(self) -> float:
@@ -207,6 +191,31 @@ class Parts:
                 parts, pairs.first_checkpoint, [part.checkpoint for part in parts]
             )
         return found
+
+
+def _pair_table(document: Document) -> PairTable | None:
+    """What a document says pair by pair, without thresholds; ``None`` if it has only counts."""
+    if document.log_e is None or document.margins is None:  # and so nothing else that has an entry per pair
+        return None
+    place = {model.name: i for i, model in enumerate(document.models)}
+    first, first_checkpoint = np.zeros((2, len(place), len(place)), dtype=np.int64)
+    for edge in document.edges or ():
+        ends = place[edge.winner], place[edge.loser]
+        first[ends], first_checkpoint[ends] = edge.first_certified, edge.first_part or 0
+    graph = Graph(first > 0)
+    listed = np.zeros_like(graph.edges)
+    for winner, loser in document.current_edges or ():
+        listed[place[winner], place[loser]] = True
+    return PairTable(
+        names=tuple(place),
+        log_e=document.log_e,
+        log_thresholds=np.full_like(document.log_e, np.nan),
+        margins=document.margins,
+        graph=graph,
+        current=graph if document.current_edges is UNSET else Graph(listed),
+        first_certified=first,
+        first_checkpoint=first_checkpoint,
+    )
 
 
 Counted = TypeVar("Counted", LookRecord, PartRecord)

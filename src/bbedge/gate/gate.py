@@ -84,8 +84,12 @@ class Gate:
             floor = (claim.amount - low) / (high - low)
             means = ComparedMeans(candidate=candidate, view=claim.view, baseline=None, floor=floor)
             return Hypothesis(means=means, bar=0.0)
-        cheaper = claim.amount if claim.kind == "cheaper_by" else 0.0
-        means = ComparedMeans(candidate=candidate, view=claim.view, baseline=self._policy.baseline, cheaper=cheaper)
+        means = ComparedMeans(
+            candidate=candidate,
+            view=claim.view,
+            baseline=self._policy.baseline,
+            cheaper=claim.amount if claim.kind == "cheaper_by" else 0.0,
+        )
         # What the difference must exceed, in score units.
         bar = {"not_worse_by": 0.0 - claim.amount, "better_by": claim.amount}.get(claim.kind, 0.0)
         return Hypothesis(means=means, bar=bar / self._width)

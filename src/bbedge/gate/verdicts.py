@@ -157,9 +157,7 @@ def candidates_of(policy: Policy, models: Sequence[str]) -> tuple[str, ...]:
 
 def view_weights(policy: Policy, scores: Scores) -> dict[str, tuple[float, ...] | None]:
     """The item weights of the headline and of every view."""
-    options = suite_options(
-        scores, macro=policy.macro, weights=policy.weights, views=policy.views, metric=policy.metric
-    )
+    options = suite_options(scores, **policy.suite)
     weights: dict[str, tuple[float, ...] | None] = {HEADLINE: options.get("weights")}
     return weights | dict(options.get("views", {}))
 

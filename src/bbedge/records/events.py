@@ -72,6 +72,11 @@ class Outcome(ViewOutcome, frozen=True, kw_only=True):
     views: dict[Name, ViewOutcome] = field(default_factory=dict)
     """The same of the other views of the epoch."""
 
+    @classmethod
+    def of(cls, event: _Looked | ModelAdded) -> Outcome:
+        """What an event says that its look showed."""
+        return cls(**{name: getattr(event, name) for name in cls.__struct_fields__})
+
 
 class CountedCopy(Strict, frozen=True, kw_only=True):
     """Earlier scores that a replicate repeats, although it was counted."""
@@ -189,7 +194,7 @@ class _Looked(_Scored, frozen=True, kw_only=True):
     @property
     def outcome(self) -> Outcome:
         """What the look showed."""
-        return Outcome(look=self.look, current=self.current, certified=self.certified, views=self.views)
+        return Outcome.of(self)
 
 
 MOST_PILOTS = 2**30 - 1
@@ -262,7 +267,7 @@ class ModelAdded(_Scored, frozen=True, kw_only=True):
         """What the look showed, if there were replicates to look at."""
         if self.look is UNSET or self.current is UNSET or self.certified is UNSET or self.views is UNSET:
             return None
-        return Outcome(look=self.look, current=self.current, certified=self.certified, views=self.views)
+        return Outcome.of(self)
 
 
 class ItemsAdded(_InEpoch, frozen=True, kw_only=True):

@@ -203,6 +203,11 @@ class Policy(SharedOptions, Sparse, frozen=True, kw_only=True, omit_defaults=Tru
         return tuple(dict.fromkeys(name for name in (self.macro, self.weights, self.views) if name is not None))
 
     @property
+    def suite(self) -> dict[str, Any]:
+        """The means that its views are about, as arguments of :func:`~bbedge.suite_options`."""
+        return {"macro": self.macro, "weights": self.weights, "views": self.views, "metric": self.metric}
+
+    @property
     def content(self) -> dict[str, Any]:
         """What it says, as plain values without what is as by default.
 
