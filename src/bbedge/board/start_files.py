@@ -90,7 +90,7 @@ def start_files(place: str, scores: Scores, options: Mapping[str, Any]) -> tuple
             )
     write_whole(items, items_table(scores.items, scores.blocks, scores.columns))
     write_whole(models, "".join(f"{model}\n" for model in scores.models))
-    write_whole(design, _design_text(scores.score_range, options))
+    write_whole(design, _design_text(scores, options))
     return design, items, models
 
 
@@ -104,10 +104,11 @@ def items_table(items: Sequence[str], blocks: Sequence[str], columns: Mapping[st
     return text.getvalue()
 
 
-def _design_text(score_range: tuple[float, float], options: Mapping[str, Any]) -> str:
+def _design_text(scores: Scores, options: Mapping[str, Any]) -> str:
+    low, high = scores.score_range
     planned = options.get("planned")
     number = "# planned = 20" if planned is None else f"planned = {planned}"
-    text = _DESIGN.format(low=score_range[0], high=score_range[1], planned=number)
+    text = _DESIGN.format(low=low, high=high, planned=number)
     if "incomplete" in options:
         text += f"{_value('incomplete', options['incomplete']):<28} # what a missing score does\n"
     for name in ("headline", "views"):

@@ -315,13 +315,12 @@ class Certificate:
     @property
     def units(self) -> Units:
         """How its numbers are written."""
-        return Units.of(self.score_range)
+        return Units.of(self.content.design.score_width)
 
     @property
     def step(self) -> float:
         """What an edge proves at least: tau, in score units."""
-        low, high = self.score_range
-        return self.content.design.tau * (high - low)
+        return self.content.design.tau * self.content.design.score_width
 
     @property
     def replicates(self) -> int:

@@ -58,13 +58,12 @@ class PairTable:
     @classmethod
     def from_leaderboard(cls, leaderboard: Leaderboard) -> PairTable:
         """What a leaderboard says of its pairs, models in the order of the design."""
-        low, high = leaderboard.design.score_range
         early, first = leaderboard.early, leaderboard.first_certified
         return cls(
             names=leaderboard.design.models,
             log_e=leaderboard.log_e,
             log_thresholds=leaderboard.log_thresholds,
-            margins=leaderboard.lower_bounds * (high - low),
+            margins=leaderboard.lower_bounds * leaderboard.design.score_width,
             graph=leaderboard.graph,
             current=Graph(leaderboard.current_edges),
             first_certified=first,

@@ -174,7 +174,6 @@ def _conclusions(
     """The fields of :class:`Conclusions`, which the document and every view have."""
     design, order, graph = leaderboard.design, document_order(leaderboard), leaderboard.graph
     pairs, early, gaps = PairTable.from_leaderboard(leaderboard), leaderboard.early, leaderboard.gaps
-    low, high = design.score_range
     log_w: Matrix | msgspec.UnsetType | None = msgspec.UNSET
     if leaderboard.log_w is not None:
         log_w = _ordered(leaderboard.log_w, order) if whole else None
@@ -187,7 +186,7 @@ def _conclusions(
         log_e=_ordered(pairs.log_e, order) if whole else None,
         log_w=log_w,
         margins=_ordered(pairs.margins, order) if whole else None,
-        edges=edge_records(pairs, _ends(graph.edges, order), design.tau * (high - low)) if whole else None,
+        edges=edge_records(pairs, _ends(graph.edges, order), design.tau * design.score_width) if whole else None,
         current_edges=current,
         unresolved=named_pairs(pairs.names, graph.unresolved_pairs) if whole else None,
         top_k=top_sets(pairs.names, graph) if whole else None,

@@ -81,10 +81,9 @@ def pair_arrays(leaderboard: Leaderboard) -> Iterator[tuple[str, NDArray[Any]]]:
     """
     order = np.array(document_order(leaderboard))
     window = np.ix_(order, order)
-    low, high = leaderboard.design.score_range
     yield "models", np.array([leaderboard.design.models[i] for i in order.tolist()])
     yield "log_e", leaderboard.log_e[window]
-    yield "margins", leaderboard.lower_bounds[window] * (high - low)
+    yield "margins", leaderboard.lower_bounds[window] * leaderboard.design.score_width
     yield "edges", leaderboard.edges[window]
     yield "above", leaderboard.graph.above[window]
     yield "first_certified", leaderboard.first_certified[window].astype(np.int32)

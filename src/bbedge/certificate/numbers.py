@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 class Units(NamedTuple):
     """How numbers of one leaderboard are written.
 
-    >>> Units.of((0.0, 1.0)).at_least(0.12349), Units.of((0.0, 100.0)).score(7.125)
+    >>> Units.of(1.0).at_least(0.12349), Units.of(100.0).score(7.125)
     ('0.1234', '7.12')
-    >>> Units.of((-1.0, 1.0)).score(-0.0001)
+    >>> Units.of(2.0).score(-0.0001)
     '0.000'
     """
 
@@ -32,10 +32,9 @@ class Units(NamedTuple):
     """As many as the width of the score range deserves."""
 
     @classmethod
-    def of(cls, score_range: tuple[float, float]) -> Units:
-        """The units of a score range."""
-        low, high = score_range
-        return cls(min(100, max(0, 4 - math.ceil(math.log10(high - low)))))
+    def of(cls, width: float) -> Units:
+        """The units of a score range of this width."""
+        return cls(min(100, max(0, 4 - math.ceil(math.log10(width)))))
 
     def score(self, value: float | None) -> str:
         """A mean, in score units; before the first replicate there is none."""
@@ -58,7 +57,7 @@ class Units(NamedTuple):
     def lead(self, margin: float, known: float) -> str:
         """A certified difference: at least its margin, or above what certified edges prove where that says more.
 
-        >>> Units.of((0.0, 1.0)).lead(0.0312, 0.02), Units.of((0.0, 1.0)).lead(-0.01, 0.02)
+        >>> Units.of(1.0).lead(0.0312, 0.02), Units.of(1.0).lead(-0.01, 0.02)
         ('≥ 0.0312', '> 0.0200')
         """
         # e-Holm may certify a direction before its simultaneous margin passes tau; then tau is what is known.

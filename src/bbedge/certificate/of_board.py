@@ -184,7 +184,6 @@ def graph_csv(board: Board) -> str:
     with_views = bool(board.design.views)
     titles = ["winner", "loser", "log_e", "margin", "first_certified", "current"]
     writer.writerow(["epoch", *(["view"] if with_views else []), *titles])
-    low, high = board.design.score_range
     whole = [(epoch.number, board.leaderboard(epoch.number)) for epoch in board.state.epochs]
     for number, leaderboard in [(number, view) for number, each in whole for view in (each, *each.views)]:
         names = [cell(name) for name in leaderboard.design.models]
@@ -196,7 +195,7 @@ def graph_csv(board: Board) -> str:
                     names[a],
                     names[b],
                     repr(float(leaderboard.log_e[a, b])),
-                    repr(float(leaderboard.lower_bounds[a, b]) * (high - low)),
+                    repr(float(leaderboard.lower_bounds[a, b]) * board.design.score_width),
                     int(leaderboard.first_certified[a, b]),
                     int(leaderboard.current_edges[a, b]),
                 ]

@@ -169,9 +169,9 @@ class Parts:
             for (a, b), each in zip(open_.tolist(), document.outlook, strict=True):
                 log_thresholds[a, b] = each.log_threshold
         stopped = document.board.retired if document.board else tuple(document.stopped or ())
-        low, high = document.design.score_range
+        step = document.design.tau * document.design.score_width
         found: dict[str, Any] = {
-            "edges": edge_records(pairs, np.argwhere(graph.edges), document.design.tau * (high - low)),
+            "edges": edge_records(pairs, np.argwhere(graph.edges), step),
             "unresolved": named_pairs(names, graph.unresolved_pairs),
             "top_k": top_sets(names, graph),
             "contradictions": tuple(tuple(names[i] for i in group) for group in graph.cycles),

@@ -202,7 +202,7 @@ def _plan_gate(
             gate.update(panel)
         forecasts, assumed = gate.forecasts(), f"Noise from {counted(len(scores.values), 'run')} of the pilot."
     else:
-        scores = _assumed_scores(policy, assumptions, reading.score_range)
+        scores = _assumed_scores(policy, assumptions, reading)
         size = len(scores.items) / len(set(scores.blocks))
         forecasts, assumed = Gate(policy, scores).forecasts(assumptions.outlook(size)), assumptions.words
     claims = [
@@ -215,8 +215,8 @@ def _plan_gate(
     out.print(render_plan(claims, runs, items=items, assumed=assumed + first_use))
 
 
-def _assumed_scores(policy: Policy, assumptions: Assumptions, score_range: tuple[float, float]) -> Scores:
-    """A table without runs, with the systems of a policy and as many items as are assumed."""
+def _assumed_scores(policy: Policy, assumptions: Assumptions, reading: Reading) -> Scores:
+    """A table without runs, with the systems of a policy, as many items as assumed and the score range given."""
     import numpy as np
 
     from bbedge.core.scores import Scores
@@ -229,7 +229,7 @@ def _assumed_scores(policy: Policy, assumptions: Assumptions, score_range: tuple
     items, blocks = assumptions.places()
     systems = (*policy.candidates, *(() if policy.baseline is None else (policy.baseline,)))
     scores = Scores.of(np.zeros((1, len(systems), len(items))), models=systems, items=items, blocks=blocks)
-    return replace(scores, score_range=score_range)
+    return replace(scores, score_range=reading.score_range)
 
 
 def _numbers(option: str, text: str) -> list[float]:

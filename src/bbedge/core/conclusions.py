@@ -13,7 +13,7 @@ from bbedge.core.arrays import Floats, Ints, Mask
 from bbedge.core.design import Design
 from bbedge.core.graph import Crossed, Graph, crossed_intervals
 from bbedge.core.looks import EarlyRecord, History, LookCount
-from bbedge.core.scores import Origin
+from bbedge.core.scores import Origin, Scores
 from bbedge.errors import DesignError, DomainError
 from bbedge.records.notes import Note
 from bbedge.text import counted, listed, quoted
@@ -160,6 +160,11 @@ class Leaderboard:
                 key=lambda i: (tier[i], partial[i], -float(means[i]), self.design.models[i]),
             )
         )
+
+    def of_scores(self, scores: Scores) -> Leaderboard:
+        """The same with what is known of the scores that were certified: their notes, and what identifies them."""
+        # With the blocks of the design, which the caller may have chosen instead of those of the scores.
+        return replace(self, notes=scores.notes, origin=replace(scores, blocks=self.design.blocks).origin)
 
     def with_mean_items(self, scored: Mask) -> Leaderboard:
         """The same with what the means are over, here and in the views: which items each model has any score on."""

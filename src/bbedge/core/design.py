@@ -195,8 +195,14 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
             grid = paper_stakes() if rule == "paper" else self.rule_stakes(replicates=planned)
         evidence = declared.evidence or (self._affordable_evidence(grid) if extended else "bernstein")
         small = self.n_directions * (1 + len(self.views)) <= STAGGERED_LIMIT and rule == "design"
-        holm = declared.holm or ("staggered" if extended and small else "direct")
-        return changed(self, evidence=evidence, stakes=rule, grid=grid, holm=holm, planned=planned)
+        return changed(
+            self,
+            evidence=evidence,
+            stakes=rule,
+            grid=grid,
+            holm=declared.holm or ("staggered" if extended and small else "direct"),
+            planned=planned,
+        )
 
     def _stakes_by(self, rule: StakeRule) -> Stakes:
         return paper_stakes() if rule == "paper" else self.rule_stakes(replicates=self.planned)

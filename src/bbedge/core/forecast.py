@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -158,8 +159,7 @@ class Forecast:
 
     def as_one_block(self) -> Forecast:
         """The same runs, analysed with the complete run as one block."""
-        old = self.design
-        whole = Design.make(old.models, old.items, blocks="one", alpha=old.alpha, tau=old.tau, method=old.method)
+        whole = _remade(self.design, blocks="one", method=self.design.method)
         return Forecast(design=whole, outlook=Outlook(noise=self._variance, unevenness=0.0))
 
     @property
@@ -298,9 +298,14 @@ def typical_outlook(outlooks: Sequence[Outlook]) -> Outlook:
     )
 
 
+def _remade(design: Design, **chosen: Any) -> Design:  # noqa: ANN401 - as for :meth:`Design.make`
+    """The question of a design, answered with these blocks and by this method, and otherwise as by default."""
+    return Design.make(design.models, design.items, alpha=design.alpha, tau=design.tau, **chosen)
+
+
 def pilot_forecasts(design: Design, panels: Floats) -> dict[str, Forecast]:
     """Forecasts from the scores of a pilot, for a typical pair; by the way of analysing the same runs."""
-    singles = Design.make(design.models, design.items, alpha=design.alpha, tau=design.tau, method="bb-edge")
+    singles = _remade(design, method="bb-edge")
     typical, alone = (typical_outlook(pilot_outlooks(panels, each)) for each in (design, singles))
     return design_forecasts(design, typical, alone)
 
@@ -310,12 +315,8 @@ def design_forecasts(design: Design, outlook: Outlook, alone: Outlook) -> dict[s
 
     ``alone`` is the outlook if every item were a block.
     """
-
-    def remade(blocks: tuple[str, ...]) -> Design:
-        return Design.make(design.models, design.items, blocks=blocks, alpha=design.alpha, tau=design.tau)
-
-    extended = Forecast(design=remade(design.blocks), outlook=outlook)
+    extended = Forecast(design=_remade(design, blocks=design.blocks), outlook=outlook)
     ways = {"bb-edge-x": extended}
     if design.layout.count < len(design.items):
-        ways["if items were blocks"] = Forecast(design=remade(design.items), outlook=alone)
+        ways["if items were blocks"] = Forecast(design=_remade(design), outlook=alone)
     return ways | {"one block": extended.as_one_block(), "bb-edge": Forecast(design=design, outlook=outlook)}

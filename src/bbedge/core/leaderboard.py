@@ -131,7 +131,8 @@ def certify_design(
     ``watch`` gets the panels and hands them on one by one, for those who show progress.
     """
     scores.check_copies(design.copies)
-    notes = (*scores.notes, COUNTED) if design.copies == "allow" and scores.copies else scores.notes
+    if design.copies == "allow" and scores.copies:
+        scores = replace(scores, notes=(*scores.notes, COUNTED))
     skipped = pilot or 0
     values, stops = scores.values[skipped:], scores.stops
     if stops is not None:
@@ -140,9 +141,7 @@ def certify_design(
     gaps = None if design.gaps == "refuse" else _gap_count(values, design, stops, device)
     if gaps is not None:
         leaderboard = leaderboard.with_mean_items(scored_items(values))
-    # With the blocks of the design, which the caller may have chosen instead of those of the scores.
-    origin = replace(scores, blocks=design.blocks).origin
-    return replace(leaderboard, notes=notes, pilot=pilot, gaps=gaps, stops=stops, origin=origin)
+    return replace(leaderboard.of_scores(scores), pilot=pilot, gaps=gaps, stops=stops)
 
 
 def scored_items(panels: Iterable[Matrix]) -> NDArray[np.bool_]:

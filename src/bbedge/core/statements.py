@@ -55,8 +55,8 @@ class Statement:
         )
         if self.shift:
             design, bounds = leaderboard.design, leaderboard.lower_bounds
-            low, high = design.score_range
-            a, b, bar = design.models.index(self.better), design.models.index(self.worse), self.shift / (high - low)
+            a, b = design.models.index(self.better), design.models.index(self.worse)
+            bar = self.shift / design.score_width
             # A bound is NaN, which exceeds nothing, where a direction is not tested.
             above, below = bool(bounds[a, b] > bar), bool(bounds[b, a] > -bar)
         return "opposite certified" if below else "certified" if above else "not certified"

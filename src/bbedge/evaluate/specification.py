@@ -132,6 +132,11 @@ class EvaluationSpec:
         return [key for key in keys if getattr(self.design, key) != getattr(frozen, key)]
 
     @property
+    def reading(self) -> dict[str, Any]:
+        """How the scores that a tool writes are read, as arguments of :func:`~bbedge.read_scores`."""
+        return {"score_range": self.design.score_range, "incomplete": self.file.gaps}
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The models' names on the board."""
         return self.file.names

@@ -78,7 +78,7 @@ class Gate:
         self._panels: list[Matrix] = []
 
     def _hypothesis(self, candidate: str, claim: Claim) -> Hypothesis:
-        check_range(claim, self._scores.score_range, self._policy.source)
+        check_range(claim, self._scores, self._policy.source)
         if claim.kind == "at_least":
             low, high = self._scores.score_range
             floor = (claim.amount - low) / (high - low)
@@ -121,6 +121,7 @@ class Gate:
             weights=self._weights[means.view],
             planned=self._policy.budget,
             holm="direct",
+            score_range=self._scores.score_range,
             gaps=self._scores.gaps,
             checkpoints=self._checkpoints,
             **levels,
@@ -241,11 +242,11 @@ class Gate:
         log_e = self._log_e
         thresholds = log_thresholds(log_e, self._level)
         return tuple(
-            self._result(candidate, claim, number, log_e[number], float(thresholds[number]))
+            self._result(candidate, claim, number, log_e, thresholds)
             for (candidate, claim), number in zip(self._claims, self._of_claims, strict=True)
         )
 
-    def _result(self, candidate: str, claim: Claim, number: int, log_e: Matrix, log_threshold: float) -> ClaimResult:
+    def _result(self, candidate: str, claim: Claim, number: int, log_e: Matrix, thresholds: Matrix) -> ClaimResult:
         looks, hypothesis = self._looks[number], self._hypotheses[number]
         place = self._means.index(hypothesis.means)
         decided = next((look for look in looks if look.verdict != "OPEN"), None)
@@ -263,9 +264,9 @@ class Gate:
             lower=lower * self._width,
             upper=upper * self._width,
             bar=hypothesis.bar * self._width,
-            log_e=float(log_e[FOR]),
-            log_e_against=float(log_e[AGAINST]),
-            log_threshold=log_threshold,
+            log_e=float(log_e[number, FOR]),
+            log_e_against=float(log_e[number, AGAINST]),
+            log_threshold=float(thresholds[number]),
             looks=tuple(looks),
         )
 
@@ -277,7 +278,6 @@ class Gate:
                 candidate=candidate,
                 ahead=Forecast(design=ahead.headline.design, outlook=self._noise(number, noise)),
                 back=Forecast(design=back.headline.design, outlook=self._noise(number, noise)),
-                score_range=self._scores.score_range,
             )
             for (candidate, claim), number in zip(self._claims, self._of_claims, strict=True)
             for ahead, back in (self._tests[number],)

@@ -127,9 +127,9 @@ def verdict_of(found: Mask) -> Verdict:
     return "PASS" if found[FOR] else "FAIL" if found[AGAINST] else "OPEN"
 
 
-def check_range(claim: Claim, score_range: tuple[float, float], source: str) -> None:
-    """Refuse what is true or false of all scores in the range, whatever the systems do."""
-    low, high = score_range
+def check_range(claim: Claim, scores: Scores, source: str) -> None:
+    """Refuse what is true or false of all scores in their range, whatever the systems do."""
+    low, high = scores.score_range
     if claim.kind == "at_least" and not low < claim.amount < high:
         raise DomainError(
             f"{source}: at_least = {claim.amount:g} is not inside the score range {low:g} to {high:g}; every mean is "
@@ -198,14 +198,16 @@ class ClaimForecast:
     """Of PASS."""
     back: Forecast
     """Of FAIL."""
-    score_range: tuple[float, float]
-    """The smallest and the largest score."""
+
+    @property
+    def score_range(self) -> tuple[float, float]:
+        """The smallest and the largest score."""
+        return self.ahead.design.score_range
 
     @property
     def width(self) -> float:
         """The width of the score range."""
-        low, high = self.score_range
-        return high - low
+        return self.ahead.design.score_width
 
     @property
     def bar(self) -> float:

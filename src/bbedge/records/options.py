@@ -186,6 +186,12 @@ class Options(SharedOptions, frozen=True, kw_only=True):
         return self.margin_share
 
     @property
+    def score_width(self) -> float:
+        """The width of the score range: a difference of 1 on the [0, 1] scale, in score units."""
+        low, high = self.score_range
+        return high - low
+
+    @property
     def certificate_share(self) -> float:
         """The part of alpha that certificates spend."""
         return 1.0 - self.resolved_margin_share - (self.mean_share or 0.0)

@@ -168,7 +168,7 @@ def _design(parts: Parts) -> Contradictions:
 def _models(parts: Parts) -> Contradictions:
     """Means lie on the scale and in their intervals, and the models are in the order of tiers and means."""
     document = parts.document
-    slack = ROUNDING * score_scale(document.design.score_range)
+    slack = ROUNDING * score_scale(*document.design.score_range)
     low, high = document.design.score_range[0] - slack, document.design.score_range[1] + slack
     for model in document.models:
         name, mean, ends = quoted(model.name), model.mean, model.mean_interval

@@ -76,9 +76,8 @@ class DifferenceList:
         return abs(stated - computed) <= tolerance + (KEPT if rounded else 0.0)
 
 
-def score_scale(score_range: Sequence[float]) -> float:
-    """How large scores are."""
-    low, high = map(float, score_range)
+def score_scale(low: float, high: float) -> float:
+    """How large scores between these two are."""
     return max(abs(low), abs(high), high - low)
 
 
@@ -102,7 +101,7 @@ def unknown_keys(content: object, known: object, place: str = "") -> Iterator[st
 
 def compare(stated: Mapping[str, Any], computed: Mapping[str, Any], *, without: Collection[str] = ()) -> DifferenceList:
     """Compare two documents of plain values, field by field, without some keys."""
-    to = DifferenceList(scale=score_scale(computed["design"]["score_range"]))
+    to = DifferenceList(scale=score_scale(*map(float, computed["design"]["score_range"])))
     rest = ({key: value for key, value in each.items() if key not in without} for each in (stated, computed))
     _record(to, "", *rest)
     return to

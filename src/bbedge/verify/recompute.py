@@ -179,8 +179,7 @@ def leaderboard_from_scores(document: Document, scores: Scores, design: Design) 
         missing[step.rows] += np.isnan(panel[:, step.new]).sum(axis=1)
         certifier.update(panel if step.upto is None else panel[:, step.new], step.upto)
     gaps = None if design.gaps == "refuse" else GapCount(of_models=tuple(missing.tolist()))
-    origin = replace(scores, blocks=design.blocks).origin
-    return replace(certifier.leaderboard(), notes=scores.notes, pilot=pilot, gaps=gaps, origin=origin)
+    return replace(certifier.leaderboard().of_scores(scores), pilot=pilot, gaps=gaps)
 
 
 def _design(document: Document, scores: Scores, options: DesignOptions) -> Design:

@@ -193,10 +193,9 @@ class CommandEngine:
         read = read_scores(
             out,
             blocks="item",
-            score_range=self._study.design.score_range,
             least_models=1,
-            incomplete=self._study.file.gaps,
             provenance=False,
+            **self._study.reading,
         )
         if len(read.models) != 1 or len(read.replicates) != 1:
             raise EvaluationError(

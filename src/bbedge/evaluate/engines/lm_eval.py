@@ -288,14 +288,13 @@ class LmEvalEngine:
         read = read_scores(
             out,
             blocks=blocks,
-            score_range=self._study.design.score_range,
             least_models=1,
-            incomplete=self._study.file.gaps,
             format="lm-eval",
             model_name="model",
             metric=self._settings.metric or (),
             filter=self._settings.filter or (),
             item_column=self._study.design.columns,
+            **self._study.reading,
         )
         if len(read.replicates) != 1:
             raise EvaluationError(f"{shown_path(out)} has {len(read.replicates)} runs; a call is for one")

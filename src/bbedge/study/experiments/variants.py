@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -181,6 +182,12 @@ _LIKE_GSM8K = "ten models as on GSM8K"
 _MEANS = (0.9138, 0.9067, 0.8488, 0.7971, 0.7444, 0.7362, 0.7235, 0.7102, 0.5054, 0.4765)
 _AT_100, _AT_2 = StudyColumn(metric="resolved", at=100), StudyColumn(metric="resolved", at=2)
 
+_fallback_contest = partial(
+    Contest,
+    contenders=("BB-EDGE", "CR-EDGE", X_ONE_BLOCK, LIMIT),
+    measured=("fwer", "power", "standing power", "resolved", "standing resolved"),
+)
+
 ONE_BLOCK = Study(
     name="one-block",
     title="The one-block fallback",
@@ -192,20 +199,15 @@ ONE_BLOCK = Study(
     "BB-EDGE wrongly assumes that items are independent. **Independent items**: the same with independent items, 400 "
     "replicates, to see the price. **Ten models as on GSM8K**: the ten means that the paper prints, 1,319 "
     "independent items.",
-    settings=tuple(
-        Contest(
-            name=name,
-            benchmark=benchmark,
-            contenders=("BB-EDGE", "CR-EDGE", X_ONE_BLOCK, LIMIT),
-            blocks=blocks,
-            looks=looks,
-            measured=("fwer", "power", "standing power", "resolved", "standing resolved"),
-        )
-        for name, benchmark, blocks, looks in (
-            ("runs that share something", SyntheticBenchmark(block_sizes=100, kappa_block=0.05), 1, 400),
-            ("independent items", SyntheticBenchmark(), None, 400),
-            (_LIKE_GSM8K, SyntheticBenchmark(means=_MEANS, n_items=1319), None, 100),
-        )
+    settings=(
+        _fallback_contest(
+            name="runs that share something",
+            benchmark=SyntheticBenchmark(block_sizes=100, kappa_block=0.05),
+            blocks=1,
+            looks=400,
+        ),
+        _fallback_contest(name="independent items", benchmark=SyntheticBenchmark(), looks=400),
+        _fallback_contest(name=_LIKE_GSM8K, benchmark=SyntheticBenchmark(means=_MEANS, n_items=1319)),
     ),
     table=(
         StudyColumn(metric="fwer"),
