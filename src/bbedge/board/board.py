@@ -19,7 +19,7 @@ from bbedge.board.stored_scores import NextRun, StoredScores, resolved_if_means,
 from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.leaderboard import Leaderboard, Look
 from bbedge.core.scores import Scores
-from bbedge.errors import Argument, BoardError
+from bbedge.errors import BoardError
 from bbedge.ledger.archive import export_file
 from bbedge.ledger.chain import LedgerEvent
 from bbedge.ledger.store import Store
@@ -239,8 +239,6 @@ class Board:
 
         **Needs:** with ``upto``, every active model has run these items and all before, in this order.
         """
-        if upto is None or incomplete != "refuse":
-            self._check_rule(incomplete)
         with self._change() as change:
             return change.add(scores, copies, incomplete, upto)
 
@@ -277,17 +275,8 @@ class Board:
         other score by score, and missing scores, are treated as in :meth:`add`.
         """
         self._store.check_storable([name])
-        self._check_rule(incomplete)
         with self._change() as change:
-            return change.add_model(name, scores, copies, whole_runs=incomplete not in (None, "refuse"))
-
-    def _check_rule(self, incomplete: IncompleteRule | None) -> None:
-        """Refuse a rule for missing scores that is not the design's."""
-        if incomplete not in (None, self.design.incomplete):
-            raise BoardError(
-                Argument("incomplete", incomplete),
-                f" is not the rule of this board's design, which is frozen: {self.design.incomplete}",
-            )
+            return change.add_model(name, scores, copies, incomplete)
 
     def add_items(
         self,

@@ -16,7 +16,7 @@ from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.copies import described
 from bbedge.core.leaderboard import Certifier
 from bbedge.core.scores import Scores
-from bbedge.errors import BbedgeError, BoardError, CopiedReplicateError, NoBoardError
+from bbedge.errors import Argument, BbedgeError, BoardError, CopiedReplicateError, NoBoardError
 from bbedge.ledger.chain import LedgerEvent, checked_events
 from bbedge.ledger.store import Session, Vector
 from bbedge.ledger.vectors import digest
@@ -156,6 +156,8 @@ class Change:
 
         If ``rule`` is that of the design for missing scores, also those that lack the runs of a model altogether.
         """
+        if upto is None or rule != "refuse":
+            self._check_rule(rule)
         state, copies = self.state, copies or self.state.design.copies
         checkpoint = None if upto is None else state.upcoming(upto)
         if upto is not None:
@@ -182,11 +184,21 @@ class Change:
             checkpoint=checkpoint,
         )
 
-    def add_model(self, name: str, scores: Scores | None, copies: Copies | None, *, whole_runs: bool = False) -> Added:
-        """Join a new model's runs with the stored replicates."""
-        rule = copies or self.state.design.copies
-        event, runs = proposed_model(name, scores, self.state, rule, whole_runs=whole_runs)
+    def add_model(self, name: str, scores: Scores | None, copies: Copies | None, rule: IncompleteRule | None) -> Added:
+        """Join a new model's runs with the stored replicates; ``rule`` is as in :meth:`add`."""
+        self._check_rule(rule)
+        copies, whole_runs = copies or self.state.design.copies, rule not in (None, "refuse")
+        event, runs = proposed_model(name, scores, self.state, copies, whole_runs=whole_runs)
         return Added.by([self.append(event, {place: {name: run} for place, run in enumerate(runs, start=1)})])
+
+    def _check_rule(self, rule: IncompleteRule | None) -> None:
+        """Refuse a rule for missing scores that is not the design's."""
+        design = self.state.design
+        if rule not in (None, design.incomplete):
+            raise BoardError(
+                Argument("incomplete", rule),
+                f" is not the rule of this board's design, which is frozen: {design.incomplete}",
+            )
 
     def append(self, event: BoardEvent, vectors: Mapping[int, Mapping[str, StoredVector]] | None = None) -> BoardEvent:
         """Admit a proposed event, with the scores by place and model that come with it, and append it to the ledger."""
