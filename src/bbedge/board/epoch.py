@@ -100,7 +100,7 @@ class Stage:
         """
         gone = [model for model in models if model in self.certifier.evidence.active]
         if gone:
-            self.certifier.stop(gone, forfeit=not self.has_checkpoints and not self.certifier.evidence.replicates)
+            self.certifier.stop(gone, forfeit=not self.has_checkpoints and not self.certifier.runs)
 
     def _new_edges(self, look: Look, stood: NDArray[np.bool_], replicate: int) -> list[NewEdge]:
         names = self.design.models

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec import UNSET
 from numpy.typing import NDArray
 
 from bbedge.core.graph import Graph, Ranks
@@ -104,9 +105,13 @@ _DESIGN_OF_VIEW = ("share", "weights", "blocks", "stake_values", "stake_weights"
 
 def of_view(whole: Document, view: ViewRecord) -> Document:
     """The document of a view by itself: the design and board of the whole, with what the view has of its own."""
+    own: dict[str, Any] = {key: getattr(view, key) for key in _DESIGN_OF_VIEW}
+    if whole.design.target == "both":
+        own |= {"target": view.target, "alpha": whole.design.target_alpha}
+        own |= {"holm": "direct", "checkpoints": UNSET} if view.target else {"looks": UNSET, "look_weights": UNSET}
     return msgspec.structs.replace(
         whole,
-        design=msgspec.structs.replace(whole.design, **{key: getattr(view, key) for key in _DESIGN_OF_VIEW}),
+        design=msgspec.structs.replace(whole.design, **own),
         view=view.name,
         views=msgspec.UNSET,
         **{key: getattr(view, key) for key in Conclusions.__struct_fields__},

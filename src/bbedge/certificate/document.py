@@ -110,7 +110,11 @@ def certificate(
         board=board or msgspec.UNSET,
         stopped=stopped or msgspec.UNSET,
         view=leaderboard.name or msgspec.UNSET,
-        views=tuple(map(_view, leaderboard.views, views)) or msgspec.UNSET,
+        views=tuple(
+            _view(view, its, is_of_new_items=design.target == "both" and view.design.target == "new-items")
+            for view, its in zip(leaderboard.views, views, strict=True)
+        )
+        or msgspec.UNSET,
         provenance=_provenance(leaderboard, board),
     )
 
@@ -150,10 +154,11 @@ def _provenance(leaderboard: Leaderboard, board: BoardRecord | None) -> Provenan
     )
 
 
-def _view(leaderboard: Leaderboard, conclusions: Mapping[str, Any]) -> ViewRecord:
+def _view(leaderboard: Leaderboard, conclusions: Mapping[str, Any], *, is_of_new_items: bool) -> ViewRecord:
     design = leaderboard.design
     return ViewRecord(
         name=leaderboard.name or "",
+        target="new-items" if is_of_new_items else msgspec.UNSET,
         share=design.share,
         weights=_weights(design),
         blocks=_blocks(design),
@@ -209,7 +214,13 @@ def _conclusions(
             for checkpoint, look in zip(early.checkpoints, early.looks, strict=False)
         ),
         history=history_record(leaderboard.history, order) if leaderboard.history and history else None,
-        outlook=outlook(pairs, replicates=leaderboard.replicates, stopped=stopped, most=most),
+        outlook=outlook(
+            pairs,
+            replicates=leaderboard.replicates,
+            # What more runs of these items would show about new ones cannot be read off the runs so far.
+            stopped=design.models if design.target == "new-items" else stopped,
+            most=most,
+        ),
         contradictions=leaderboard.contradictions,
         crossed_intervals=tuple(
             CrossedRecord(names=each.models, lower=each.lower, upper=each.upper) for each in leaderboard.crossed

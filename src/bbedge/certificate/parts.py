@@ -55,10 +55,14 @@ class Parts:
     """What messages call it."""
     views: tuple[Parts, ...] = ()
     """The other views, each as a document of its own."""
+    target_share: float = 1.0
+    """What each of its targets has of every level."""
 
     @classmethod
-    def of(cls, document: Document, *, source: str) -> Parts:
+    def of(cls, document: Document, *, source: str, target_share: float | None = None) -> Parts:
         """Take a document apart; ``source`` is what messages call it."""
+        design = document.design
+        target_share = target_share or design.target_alpha / design.alpha
         for is_so, what in _misfits(document):
             if is_so:
                 raise refusal(what, source=source)
@@ -70,9 +74,14 @@ class Parts:
             pairs=_pair_table(document),
             source=source,
             views=tuple(
-                cls.of(of_view(document, view), source=f"{source}, view {quoted(view.name)}")
+                cls.of(
+                    of_view(document, view),
+                    source=f"{source}, view {quoted(view.name)}",
+                    target_share=target_share,
+                )
                 for view in document.views or ()
             ),
+            target_share=target_share,
         )
 
     @property
@@ -86,6 +95,11 @@ class Parts:
         return self.document.view is UNSET and all(each.pairs is not None for each in (self, *self.views))
 
     @property
+    def is_about_new_items(self) -> bool:
+        """Whether it is about new items of the same kind; of a document about both, its headline is not."""
+        return self.document.design.target == "new-items"
+
+    @property
     def claims(self) -> list[StageRecord]:
         """The claims of a board that this certificate is about."""
         board = self.document.board
@@ -97,7 +111,7 @@ class Parts:
             return
         tested, share = self.pairs.tested, self.document.design.certificate_share
         if not self.document.board:
-            yield tested, self.document.design.alpha * share
+            yield tested, self.document.design.target_alpha * share
         later = {claim.newcomer for claim in self.claims} - {None}
         for claim in self.claims:
             later.discard(claim.newcomer)
@@ -106,7 +120,7 @@ class Parts:
             if claim.newcomer is not None:
                 touches = np.array([name == claim.newcomer for name in self.names])
                 family &= touches[:, None] | touches
-            yield family, claim.level * share
+            yield family, claim.level * self.target_share * share
 
     def log_thresholds(self) -> tuple[Matrix, ...]:
         """What the evidence of each listed direction had to reach at the last look, for this and every other view.
@@ -118,11 +132,12 @@ class Parts:
         thresholds = tuple(
             np.full((0, 0) if each.pairs is None else each.pairs.log_e.shape, np.nan) for each in together
         )
-        listed = [i for i, each in enumerate(together) if each.pairs]
-        for families in zip(*(together[i].families() for i in listed), strict=True):
-            found = _thresholds([together[i] for i in listed], families)
-            for i, (mask, _), values in zip(listed, families, found, strict=True):
-                thresholds[i][mask] = values[mask]
+        for target in (False, True):  # each is tested by itself
+            listed = [i for i, each in enumerate(together) if each.pairs and each.is_about_new_items is target]
+            for families in zip(*(together[i].families() for i in listed), strict=True):
+                found = _thresholds([together[i] for i in listed], families)
+                for i, (mask, _), values in zip(listed, families, found, strict=True):
+                    thresholds[i][mask] = values[mask]
         return thresholds
 
     def highest_log_thresholds(self) -> tuple[Matrix, ...]:
@@ -179,7 +194,7 @@ class Parts:
                 open_.reshape(-1, 2),
                 replace(pairs, log_thresholds=log_thresholds),
                 replicates=document.replicates,
-                stopped=stopped,
+                stopped=names if self.is_about_new_items else stopped,
             ),
         }
         if exact:
@@ -260,9 +275,11 @@ def _of_design(document: Document) -> dict[str, Any]:
 def _thresholds(views: Sequence[Parts], families: Sequence[tuple[Mask, float]]) -> Sequence[Matrix]:
     """The thresholds of directions of these views that are tested together: which, and at what level, of each view."""
     level = families[0][1]
+    # About new items, what stands has left the family.
     log_e = [
-        np.where(mask, view.document.log_e, np.nan)  # type: ignore[arg-type]
+        np.where(mask & ~view.pairs.graph.edges if view.is_about_new_items else mask, view.pairs.log_e, np.nan)
         for view, (mask, _) in zip(views, families, strict=True)
+        if view.pairs
     ]
     wealth = [
         each - (view.document.log_w + np.log(level))

@@ -104,15 +104,25 @@ def _field_parameter(field: structs.FieldInfo) -> Parameter:
     metas = [each for each in field.type.__metadata__ if isinstance(each, Meta)]
     extra = {key: value for meta in metas for key, value in (meta.extra or {}).items()}
     default = None if field.default in ((), UNSET) else field.default
-    kind = _option_type(field.type)
+    kind, numbers = _option_type(field.type), _numbers_of(field.type)
     shown_option = typer.Option(
+        parser=numbers,
         *extra.get("option", f"--{field.name.replace('_', '-')}").split(),
         metavar=extra.get("metavar"),
         help=metas[-1].description,
         show_default=extra.get("default", default is not None),
         rich_help_panel=extra.get("panel"),
     )
+    kind = str | None if numbers else kind
     return Parameter(field.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, shown_option])
+
+
+def _numbers_of(kind: Any) -> Callable[[str], tuple[float, ...]] | None:  # noqa: ANN401 - a type
+    """What reads the numbers of a field that has any number of them, with commas between; ``None`` for other fields."""
+    some = _option_type(kind)
+    listed = [each for each in (some, *get_args(some)) if get_origin(each) is list]
+    number = get_args(listed[0])[0] if listed else str
+    return (lambda text: tuple(map(number, text.split(",")))) if number in (int, float) else None
 
 
 def _option_type(kind: Any) -> Any:  # noqa: ANN401 - a type, or what typing has for one

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.core.arrays import DAMAGED, Array, archive_bytes, load_arrays, to_numpy
-from bbedge.core.checkpoint_evidence import plan_of
 from bbedge.core.checkpoints import (
     Checkpoint,
     FirstRunPlan,
@@ -24,13 +22,12 @@ from bbedge.core.checkpoints import (
 )
 from bbedge.core.conclusions import Leaderboard
 from bbedge.core.design import Design
-from bbedge.core.eholm import Procedure, log_thresholds
-from bbedge.core.evidence import Evidence
+from bbedge.core.eholm import Procedure, TestedTogether
 from bbedge.core.evidence_set import EvidenceSet
 from bbedge.core.graph import Graph
 from bbedge.core.looks import EarlyRecord, Look, LookCount, Recorder
 from bbedge.core.paths import closure
-from bbedge.core.staggered import Wealth
+from bbedge.core.view_evidence import ViewEvidence
 from bbedge.errors import DataError
 
 Matrix = NDArray[np.float64]
@@ -59,14 +56,19 @@ class Certifier:
         self._outcomes: tuple[tuple[str, ...], Outcomes] | None = None  # of the complete first pass, by place in it
 
     @property
-    def evidence(self) -> Evidence:
+    def evidence(self) -> ViewEvidence:
         """The evidence of the headline so far."""
         return self._evidence.headline
 
     @property
-    def views(self) -> tuple[Evidence, ...]:
+    def views(self) -> tuple[ViewEvidence, ...]:
         """The evidence of every view so far, the headline first."""
         return self._evidence.views
+
+    @property
+    def runs(self) -> int:
+        """Number of panels taken in; where several make one score, more than are in the evidence."""
+        return self._evidence.runs
 
     @property
     def last_look(self) -> Look | None:
@@ -89,7 +91,7 @@ class Certifier:
         """
         self._evidence.update(panel, upto)
         plan = first_run_plan(self._design)
-        if plan is not None and self._evidence.replicates == 1:
+        if plan is not None and self._evidence.runs == 1:
             scores = to_numpy(self._evidence.space.asarray(panel))
             self._outcomes = self._evidence.active, first_run_outcomes(scores[:, plan.order], plan.counts)
         return self._look(upto)
@@ -98,7 +100,7 @@ class Certifier:
     def next_checkpoint(self) -> Checkpoint | None:
         """The checkpoint of the first pass that comes next; ``None`` if there is none before the pass is complete."""
         plan, passed = first_run_plan(self._design), self._evidence.headline.checkpoint
-        return None if plan is None or self._evidence.replicates else plan.checkpoint_after(passed)
+        return None if plan is None or self._evidence.runs else plan.checkpoint_after(passed)
 
     @property
     def next_items(self) -> tuple[str, ...]:
@@ -107,15 +109,20 @@ class Certifier:
         They are the columns of a panel up to the checkpoint. Empty without checkpoints, and once the run is complete.
         """
         plan = first_run_plan(self._design)
-        if plan is None or self._evidence.replicates:
+        if plan is None or self._evidence.runs:
             return ()
         return tuple(self._design.items[place] for place in plan.new_places(self.evidence.checkpoint + 1))
 
     def _look(self, upto: int | None) -> Look:
-        self._last = tuple(self._procedure.looks(self._evidence.views))
-        for place, (seen, look, view) in enumerate(zip(self._seen, self._last, self._evidence.views, strict=True)):
+        evidence = self._evidence
+        looks, is_look = self._procedure.looks(evidence.views, run=evidence.run), evidence.is_look
+        is_look = is_look if upto is None else tuple(not view.design.target for view in evidence.views)
+        self._last = tuple(looks)
+        for place, (seen, look, view) in enumerate(zip(self._seen, looks, evidence.views, strict=True)):
+            if not is_look[place]:
+                continue
             stands = self._procedure.first[place] > 0
-            seen.add(look, stands, self._evidence.space.xp, upto=upto, models=len(self._evidence.active))
+            seen.add(look, stands, evidence.space.xp, upto=upto, models=len(evidence.active))
             seen.tighten(view)
         return self._last[0]
 
@@ -153,73 +160,53 @@ class Certifier:
             arrays |= {f"{name}{_ending(place)}": array for name, array in of_view.items()}
         models, outcomes = self._outcomes or ((), None)
         rows = None if outcomes is None else np.array([self._design.models.index(model) for model in models])
-        arrays |= {"seen": self._evidence.seen, "outcomes": outcomes, "outcome_rows": rows}
+        arrays |= {"outcomes": outcomes, "outcome_rows": rows, **self._evidence.state()}
         return archive_bytes({name: to_numpy(array) for name, array in arrays.items() if array is not None})
 
     @classmethod
     def from_bytes(cls, design: Design, state: bytes) -> Certifier:
         """Resume from a saved state. A state of another design, or a damaged one, is refused."""
         arrays = load_arrays(state)
-        certifier, evidence, before = cls(design), list[Evidence](), arrays.get("seen")
-        procedure = certifier._procedure
+        certifier = cls(design)
+        procedure, evidence = certifier._procedure, certifier._evidence
         try:
-            for place, (of_view, seen) in enumerate(zip(design.parts, certifier._seen, strict=True)):
+            states = [arrays[f"evidence{_ending(place)}"].tobytes() for place in range(len(evidence.views))]
+            evidence.restore(arrays, states)
+            for place, (view, seen) in enumerate(zip(evidence.views, certifier._seen, strict=True)):
                 end = _ending(place)
-                evidence.append(Evidence.from_bytes(of_view, arrays[f"evidence{end}"].tobytes()))
                 procedure.first[place] = arrays[f"first_certified{end}"]
                 if design.checkpoints is not None:
                     procedure.first_checkpoint[place] = arrays[f"first_checkpoint{end}"]
                 seen.resume(arrays[f"current{end}"], arrays[f"looks{end}"])
                 if seen.looks:
-                    seen.best_bounds = evidence[-1].space.asarray(arrays[f"best_bounds{end}"])
-                    seen.best_means = arrays[f"best_means{end}"] if design.mean_share else None
-            if design.checkpoints is not None and evidence[0].replicates:
+                    seen.best_bounds = view.space.asarray(arrays[f"best_bounds{end}"])
+                    seen.best_means = arrays.get(f"best_means{end}")
+            if design.checkpoints is not None and evidence.runs:
                 models = tuple(design.models[row] for row in arrays["outcome_rows"].tolist())
                 certifier._outcomes = models, arrays["outcomes"]
-            headline = evidence[0]
-            if len({(each.replicates, each.checkpoint, each.active) for each in evidence}) > 1:
-                raise DataError(DAMAGED)
-            if headline.checkpoint:
-                expected = len(headline.active), len(plan_of(design).places(headline.checkpoint))
-                if before is None or before.shape != expected:
-                    raise DataError(DAMAGED)
         except (IndexError, KeyError) as error:
             raise DataError(DAMAGED) from error
-        certifier._evidence = EvidenceSet.of(evidence, seen=before if headline.checkpoint else None)
         return certifier
 
     def leaderboard(self) -> Leaderboard:
         """Everything that may be concluded now."""
         edges = [self.edges(place) for place in range(len(self._seen))]
         # Stopping models since the last look changes none of its evidence.
-        now = self.evidence.run, self.evidence.checkpoint
+        now = self._evidence.run, self._evidence.checkpoint
         is_fresh = bool(self._last) and (self._last[0].replicate, self._last[0].checkpoint) == now
-        log_e = [
-            self._last[place].log_e if is_fresh else to_numpy(view.log_e())
-            for place, view in enumerate(self._evidence.views)
-        ]
-        log_w, needed = self._needed(log_e, edges)
+        design, views = self._design, self._evidence.views
+        log_e = [self._last[place].log_e if is_fresh else to_numpy(view.log_e()) for place, view in enumerate(views)]
+        stands = [self._evidence.space.bools(each) for each in edges]
+        needed = {
+            place: family.needed(place, stands)
+            for family in (TestedTogether(design, places, views) for places in design.families)
+            for place in family.places
+        }
         headline, *others = (
-            self._of_view(place, log_e[place], log_w[place], needed[place], edges[place])
-            for place in range(len(self._seen))
+            self._of_view(place, log_e[place], *needed[place], edges[place]) for place in range(len(self._seen))
         )
         named = (replace(each, name=view.name) for each, view in zip(others, self._design.views, strict=True))
         return replace(headline, design=self._design, views=tuple(named))
-
-    def _needed(
-        self, log_e: Sequence[Matrix], edges: Sequence[NDArray[np.bool_]]
-    ) -> tuple[Sequence[Matrix | None], Sequence[Matrix]]:
-        """For each view the wealth, of staggered e-Holm, and what the evidence of every direction must reach."""
-        design, views = self._design, self._evidence.views
-        if design.holm == "direct":
-            bars = log_thresholds(design, log_e)
-            return [None] * len(log_e), [
-                np.where(np.isnan(each), np.nan, bar) for each, bar in zip(log_e, bars, strict=True)
-            ]
-        wealth = Wealth(views, [view.log_groups() for view in views])
-        found = [to_numpy(each) for each in wealth.log([self._evidence.space.bools(each) for each in edges])]
-        log_alpha = math.log(design.certificate_alpha)
-        return found, [each - (log_w + log_alpha) for each, log_w in zip(log_e, found, strict=True)]
 
     def _of_view(
         self, place: int, log_e: Matrix, log_w: Matrix | None, needed: Matrix, edges: NDArray[np.bool_]
@@ -230,7 +217,7 @@ class Certifier:
             bounds = np.where(edges, np.maximum(bounds, design.tau), bounds)
         return Leaderboard(
             design=design,
-            replicates=evidence.replicates,
+            replicates=self._evidence.runs,
             means=evidence.means,
             log_e=log_e,
             log_w=log_w,
@@ -244,7 +231,7 @@ class Certifier:
             first_certified=to_numpy(self._procedure.first[place]).copy(),
             looks=tuple(look for look in seen.looks if look.upto is None),
             history=None if seen.recorder is None else seen.recorder.history(),
-            early=self._early(place),
+            early=None if evidence.design.target else self._early(place),
         )
 
     def _early(self, place: int) -> EarlyRecord | None:
@@ -253,7 +240,7 @@ class Certifier:
             return None
         return EarlyRecord(
             checkpoints=plan.checkpoints,
-            is_complete=self._evidence.replicates > 0,
+            is_complete=self._evidence.runs > 0,
             looks=tuple(look for look in self._seen[place].looks if look.upto is not None),
             first_certified=to_numpy(self._procedure.first_checkpoint[place]).copy(),
             position=self._position(plan) if place == 0 else None,
@@ -280,7 +267,7 @@ class _Seen:
         self.best_bounds: Array | None = None  # the largest lower bound of every difference at any look
         self.best_means: Matrix | None = None  # the tightest bounds of every mean at any look
 
-    def tighten(self, evidence: Evidence) -> None:
+    def tighten(self, evidence: ViewEvidence) -> None:
         """Keep the tightest bounds of any look: all of them hold together."""
         bounds, means = evidence.lower_bounds(), evidence.mean_bounds()
         known, xp = self.best_bounds, evidence.space.xp

@@ -22,7 +22,7 @@ from bbedge.core.arrays import UNIT, Array, Rows, Space, State, to_numpy
 from bbedge.core.bounds import AtDifference, log_e_above, lower_bounds
 from bbedge.core.checkpoints import Checkpoint, FirstRunPlan, first_run_plan
 from bbedge.core.design import BETTING_LIMIT, Design
-from bbedge.core.mixture import Bets, Mixture
+from bbedge.core.mixture import Bets, unpredicted
 from bbedge.core.panels import BlockLayout, model_means
 from bbedge.core.penalties import Bound, Directions, error_sign
 from bbedge.core.stakes import EntryGroup, Stakes, entry_groups
@@ -123,13 +123,7 @@ class CheckpointBets:
         """
         if self.bets is None:
             return space.zeros(*pairs.shape), None
-        mixture, means = Mixture(design, space, pairs, self.bets), self.bets.layout.means(scores, space)
-        mixture.add(
-            lambda places, out: space.take(means, places) + 0.0,
-            lambda places, out: space.take(means, places) + 0.0,
-            shift=design.tau / 2,
-            totals=model_means(scores, space, self.bets.layout.overall),
-        )
+        mixture, means = unpredicted(design, space, pairs, self.bets, scores)
         return mixture.log_e(), means
 
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.errors import DesignError
+from bbedge.errors import Argument, DesignError
 from bbedge.records.design import Checkpoints as Checkpoints
 from bbedge.records.notes import Note
 from bbedge.text import counted, quoted
@@ -148,6 +148,9 @@ def check_checkpoints(design: Design) -> None:
         return
     if not design.has_memory:
         raise DesignError(f"checkpoints are not part of {design.method}; leave them out")
+    for name, value in (("of_runs", design.of_runs), ("target", design.target)):
+        if value and value != "both":
+            raise DesignError(Argument(name, value), " looks after complete runs alone; leave checkpoints out")
     n_blocks, last = len(set(design.blocks)), max(design.checkpoints.fractions)
     if math.ceil(last * n_blocks - _CLOSE) >= n_blocks:
         raise DesignError(

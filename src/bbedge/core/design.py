@@ -22,7 +22,16 @@ from bbedge.core.stakes import (
     paper_stakes,
     wide_max,
 )
-from bbedge.core.views import HEADLINE, View, allot_shares, check_choice, check_names, check_views, check_weights
+from bbedge.core.views import (
+    HEADLINE,
+    View,
+    allot_shares,
+    check_choice,
+    check_names,
+    check_views,
+    check_weights,
+    for_both_targets,
+)
 from bbedge.errors import Argument, DesignError, DomainError
 from bbedge.records.codec import plain, record_from_arguments
 from bbedge.records.options import OptionArguments, Options, ResolvedOptions, declared
@@ -67,7 +76,10 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
     share: float = 1.0
     """What these means have of ``alpha``; other views have the rest."""
     views: tuple[View, ...] = ()
-    """Other means that are compared under the same ``alpha``. What is said above of means is the headline's."""
+    """Other means that are compared under the same ``alpha``. What is said above of means is the headline's.
+
+    With ``target="both"`` the headline and every view is there twice, the second time as a claim about new items.
+    """
     gaps: Gaps = "refuse"
     """What a missing score does."""
     checkpoints: Checkpoints | None = None
@@ -102,7 +114,7 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
             )
         if self.stakes != "given":
             # The hash stands for a rule's values by its name, so the values must be the rule's.
-            own = self._stakes_by(self.stakes)
+            own = self._stakes_by(self.stakes, self.planned)
             if len(own.values) != len(self.grid.values) or not (
                 np.allclose(own.values, self.grid.values, rtol=1e-12, atol=0.0)
                 and np.allclose(own.weights, self.grid.weights, rtol=1e-12, atol=0.0)
@@ -161,6 +173,10 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
         parts = allot_shares(
             tuple(others), {k: v for k, v in (shares or {}).items() if k not in (views or {}) or k in others}
         )
+        own, share = None if weights is None else tuple(map(float, weights)), parts[HEADLINE]
+        compared = tuple(View(name=name, weights=given, share=parts[name]) for name, given in others.items())
+        if declared.target == "both":
+            compared = for_both_targets(compared, own or (1.0,) * len(items), share)
         # Validates everything the stake rule is about to be computed from.
         draft = cls(
             **structs.asdict(declared)
@@ -174,9 +190,9 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
             blocks=labels,
             grid=paper_stakes(),
             family=family,
-            weights=None if weights is None else tuple(map(float, weights)),
-            share=parts[HEADLINE],
-            views=tuple(View(name=name, weights=given, share=parts[name]) for name, given in others.items()),
+            weights=own,
+            share=share,
+            views=compared,
             gaps=gaps,
             checkpoints=checkpoints,
         )
@@ -186,26 +202,47 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
         """The design with the stakes, evidence and e-Holm that were declared, or that its size chooses."""
         extended = self.has_memory
         planned = declared.planned or None
-        rule: StakeRule | Literal["given"] = declared.stakes or ("design" if extended else "paper")
-        if given is not None:
-            if declared.stakes is not UNSET:
-                raise DesignError(Argument("stakes", declared.stakes), " names a rule beside a grid; keep one of them")
-            rule, grid = "given", given if isinstance(given, Stakes) else given_stakes(given)
+        chosen: StakeRule = declared.stakes or ("design" if extended else "paper")
+        if given is not None and declared.stakes is not UNSET:
+            raise DesignError(Argument("stakes", declared.stakes), " names a rule beside a grid; keep one of them")
+        rule: StakeRule | Literal["given"] = chosen if given is None else "given"
+        if given is None:
+            grid = self._stakes_by(chosen, planned)
         else:
-            grid = paper_stakes() if rule == "paper" else self.rule_stakes(replicates=planned)
+            grid = given if isinstance(given, Stakes) else given_stakes(given)
         evidence = declared.evidence or (self._affordable_evidence(grid) if extended else "bernstein")
         small = self.n_directions * (1 + len(self.views)) <= STAGGERED_LIMIT and rule == "design"
+        self._check_declared(declared, rule)
         return changed(
             self,
             evidence=evidence,
             stakes=rule,
             grid=grid,
-            holm=declared.holm or ("staggered" if extended and small else "direct"),
+            holm=declared.holm or ("staggered" if extended and small and self.target != "new-items" else "direct"),
             planned=planned,
         )
 
-    def _stakes_by(self, rule: StakeRule) -> Stakes:
-        return paper_stakes() if rule == "paper" else self.rule_stakes(replicates=self.planned)
+    def _check_declared(self, declared: Options, rule: StakeRule | Literal["given"]) -> None:
+        """Refuse what evidence about new items does not have."""
+        if self.target and rule != "design":
+            raise DesignError(Argument("target", self.target), f" has stakes of its own; leave out the {rule} stakes")
+        if self.target != "new-items":
+            return
+        without = {"prediction": UNSET, "mean_share": UNSET, "holm": "direct"}
+        refused = [name for name, neutral in without.items() if getattr(declared, name) not in (UNSET, neutral)]
+        refused += ["evidence"] if declared.evidence in ("bernstein", "hoeffding") else []
+        if refused:
+            name = refused[0]
+            raise DesignError(
+                Argument(name, getattr(declared, name)),
+                " is about these items alone; leave it out, or choose ",
+                Argument("target", "both"),
+            )
+
+    def _stakes_by(self, rule: StakeRule, planned: int | None) -> Stakes:
+        """The stakes of a rule for so many planned runs; each look at new items has those of one."""
+        scores = 1 if self.target == "new-items" else planned and planned // self.runs_of_score
+        return paper_stakes() if rule == "paper" else self.rule_stakes(replicates=scores)
 
     def rule_stakes(self, *, replicates: int | None, level: float = 1.0, blocks: float = 1.0) -> Stakes:
         """The stakes of the design rule for planned replicates, a part of the level, and so many times the blocks."""
@@ -226,8 +263,27 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
     @property
     def parts(self) -> tuple[Design, ...]:
         """A design for each view, the headline's first: what its evidence follows. Only together they keep alpha."""
-        others = (self._changed(views=(), weights=view.weights, share=view.share) for view in self.views)
-        return (changed(self, views=()) if self.views else self, *others)
+        of_benchmark: dict[str, Any] = {}
+        if self.target == "both":
+            of_benchmark = {"target": UNSET, "looks": UNSET, "look_weights": UNSET, "alpha": self.target_alpha}
+        of_new_items = {**_OF_NEW_ITEMS, "alpha": self.target_alpha}
+        others = (
+            self._changed(
+                views=(),
+                weights=None if len(set(view.weights)) == 1 else view.weights,
+                share=view.share,
+                **(of_new_items if view.is_of_new_items else of_benchmark),
+            )
+            for view in self.views
+        )
+        return (changed(self, views=(), **of_benchmark) if self.views else self, *others)
+
+    @property
+    def families(self) -> tuple[tuple[int, ...], ...]:
+        """The places of the views that are tested together: those of each target have their own part of alpha."""
+        is_new = [False, *(view.is_of_new_items for view in self.views)]
+        places = (tuple(i for i, its in enumerate(is_new) if its is kind) for kind in (False, True))
+        return tuple(family for family in places if family)
 
     @property
     def shares(self) -> tuple[float, ...]:
@@ -250,13 +306,13 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
         """The design with other values, and with the stakes that follow from them."""
         if self.stakes != "design":
             return changed(self, **values)
-        planned = values.pop("planned", self.planned)
+        planned, holm = values.pop("planned", self.planned), values.pop("holm", self.holm)
         draft = changed(self, **_STAND_IN, grid=paper_stakes(), **values)
         return changed(
             draft,
             stakes="design",
-            grid=draft.rule_stakes(replicates=planned),
-            holm=self.holm,
+            grid=draft._stakes_by("design", planned),
+            holm=holm,
             evidence=self.evidence,
             planned=planned,
         )
@@ -280,7 +336,8 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
     def entry_groups(self) -> tuple[EntryGroup, ...]:
         """The stakes by when they enter; of direct e-Holm, one group that enters before the first replicate."""
         staggered = self.holm == "staggered"
-        return entry_groups(self.grid, design_entries(self.planned) if staggered else None)
+        planned = self.planned and self.planned // self.runs_of_score
+        return entry_groups(self.grid, design_entries(planned) if staggered else None)
 
     @property
     def mu0(self) -> float:
@@ -339,5 +396,6 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
         return content_hash(self.content).hexdigest()
 
 
+_OF_NEW_ITEMS: dict[str, Any] = {"target": "new-items", "checkpoints": None, "holm": "direct"}
 # What a design is made with while the stakes of its rule are computed from the rest of it.
 _STAND_IN: dict[str, Any] = {"stakes": "paper", "holm": "direct", "evidence": "bernstein", "planned": None}

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache, partial
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 
-from bbedge.core.arrays import UNIT, Array, namespace, to_numpy
+from bbedge.core.arrays import UNIT, Array, Floats, namespace, to_numpy
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
 from bbedge.core.looks import Look
 from bbedge.core.mixture import mixed_log_e
+from bbedge.core.new_items import NewItemsEvidence
+from bbedge.core.paths import closure, closure_by_products
 from bbedge.core.staggered import Wealth
+from bbedge.core.view_evidence import ViewEvidence
 from bbedge.errors import DomainError
 
 _LEAST_WEIGHT = 1e-100  # far from where float64 loses digits
@@ -140,69 +144,140 @@ class Procedure:
         self.first_checkpoint: list[Array] = [each.copy() for each in self.first]
         """Likewise the checkpoint of the first pass; 0 if that look was after a complete pass."""
 
-    def look(self, evidence: Evidence) -> Look:
+    def look(self, evidence: ViewEvidence) -> Look:
         """What is certified now in a design with one view; see :meth:`looks`."""
-        return self.looks([evidence])[0]
+        return self.looks([evidence], run=evidence.replicates)[0]
 
-    def looks(self, views: Sequence[Evidence]) -> list[Look]:
-        """What is certified now in each view; in a design with memory, together with everything before."""
-        design, space, count, checkpoint = self._design, views[0].space, views[0].run, views[0].checkpoint
-        xp, wealth = space.xp, None
+    def looks(self, views: Sequence[ViewEvidence], *, run: int) -> list[Look]:
+        """What is certified after a run in each view; in a design with memory, together with everything before."""
+        design, space, checkpoint = self._design, views[0].space, views[0].checkpoint
+        xp = space.xp
         first, first_checkpoint = (
             [xp.asarray(each, device=space.device) for each in known] for known in (self.first, self.first_checkpoint)
         )
-        if design.holm == "staggered":
-            evidence = [view.log_groups() for view in views]
-            wealth = Wealth(views, evidence)
-            found = wealth.certify([each > 0 for each in first], design.certificate_alpha)
-        else:
-            evidence = [view.log_e() for view in views]
-            found = certified(design, evidence, batch=len(self._batch))
-        new = [edges & (each == 0) for edges, each in zip(found, first, strict=True)]
+        families = [TestedTogether(design, places, views, batch=len(self._batch)) for places in design.families]
+        found = dict[int, Array]()
+        for family in families:
+            found |= family.certify([each > 0 for each in first])
+        new = [found[place] & (each == 0) for place, each in enumerate(first)]
         self.first = [
-            xp.where(now, count, each) if bool(xp.any(now)) else each for now, each in zip(new, first, strict=True)
+            xp.where(now, run, each) if bool(xp.any(now)) else each for now, each in zip(new, first, strict=True)
         ]
         if checkpoint:
             self.first_checkpoint = [
                 xp.where(now, checkpoint, each) for now, each in zip(new, first_checkpoint, strict=True)
             ]
         stands = [each > 0 for each in self.first]
-        log_w = None if wealth is None else cache(partial(wealth.log, stands))
-        thresholds = cache(partial(log_thresholds, design, evidence))
-
-        def look(place: int) -> Look:
-            def log_e() -> Array:
-                if wealth is None:
-                    return evidence[place]
-                # Inside the first pass, what has not entered is no evidence yet.
-                groups = evidence[place][:1, ...] if checkpoint else evidence[place]
-                return views[place].tested_only(mixed_log_e(space, groups))
-
-            return Look(
-                replicate=count,
+        looks = {
+            place: Look(
+                replicate=run,
                 checkpoint=checkpoint,
-                log_e=log_e,
+                log_e=partial(family.log_e, place),
                 edges=stands[place] if design.has_memory else found[place],
-                log_threshold=lambda: thresholds()[place],
-                log_w=None if log_w is None else lambda: log_w()[place],
+                log_threshold=partial(family.log_threshold, place, stands),
+                log_w=partial(family.log_w, place, stands) if family.rule == "staggered" else None,
             )
-
-        return [look(place) for place in range(len(views))]
-
-
-def certified(design: Design, log_e: Sequence[Array], *, batch: int = 0) -> list[Array]:
-    """The directions of each view that direct e-Holm certifies."""
-    alpha = design.certificate_alpha
-    if not design.views:
-        return [e_holm(log_e[0], alpha=alpha, batch=batch)]
-    return weighted_e_holm(log_e, design.shares, alpha=alpha, batch=batch)
+            for family in families
+            for place in family.places
+        }
+        return [looks[place] for place in range(len(views))]
 
 
-def log_thresholds(design: Design, log_e: Sequence[Array]) -> list[float]:
-    """What the evidence of each view must reach; of staggered e-Holm, what its wealth must reach."""
-    alpha = design.certificate_alpha
-    if design.holm == "staggered":
-        return [-math.log(alpha)] * len(log_e)
-    if not design.views:
-        return [log_threshold(to_numpy(log_e[0]), alpha)]
-    return weighted_log_thresholds([to_numpy(each) for each in log_e], design.shares, alpha)
+class TestedTogether:
+    """The evidence, at one look, of the views of one target: they are tested together, at one level.
+
+    About these items that is direct or staggered e-Holm. About new items it is direct e-Holm with memory: what stands,
+    with what follows by paths, leaves the family, and the rest is tried again until nothing is new.
+    """
+
+    def __init__(self, design: Design, places: Sequence[int], views: Sequence[ViewEvidence], *, batch: int = 0) -> None:
+        self.places: Sequence[int] = places
+        """The places of its views in the design."""
+        self._views = [views[place] for place in places]
+        self._alpha, self._batch, self._space = design.certificate_alpha, batch, views[0].space
+        is_new = isinstance(self._views[0], NewItemsEvidence)
+        self.rule: Literal["direct", "staggered", "new-items"] = "new-items" if is_new else design.holm
+        """How its evidence becomes edges."""
+        self._shares = [view.design.share for view in self._views]
+        if self.rule == "staggered":
+            staggered = [view for view in self._views if isinstance(view, Evidence)]
+            self._evidence = [view.log_groups() for view in staggered]
+            self._wealth = Wealth(staggered, self._evidence)
+        else:
+            self._evidence = [view.log_e() for view in self._views]
+        self._read: tuple[Sequence[Array], Sequence[Any]] | None = None  # what all views have, given what stands
+
+    def certify(self, certified: Sequence[Array]) -> dict[int, Array]:
+        """The directions of each of its views that are certified now, by place, given those of all views that were."""
+        own = [certified[place] for place in self.places]
+        if self.rule == "staggered":
+            found = self._wealth.certify(own, self._alpha)
+        elif self.rule == "direct":
+            found = self._reaching(self._evidence)
+        else:
+            found = self._with_memory(own)
+        return dict(zip(self.places, found, strict=True))
+
+    def _reaching(self, log_e: Sequence[Array]) -> list[Array]:
+        if len(log_e) == 1:
+            return [e_holm(log_e[0], alpha=self._alpha, batch=self._batch)]
+        return weighted_e_holm(log_e, self._shares, alpha=self._alpha, batch=self._batch)
+
+    def _with_memory(self, stands: list[Array]) -> list[Array]:
+        xp = self._space.xp
+        close = closure_by_products if self._batch else closure
+        while True:
+            new = self._reaching(self._rest(stands))
+            if not any(bool(xp.any(each)) for each in new):
+                return stands
+            joined = [known | found for known, found in zip(stands, new, strict=True)]
+            stands = [each | (close(each) & view.tested) for each, view in zip(joined, self._views, strict=True)]
+
+    def _rest(self, stands: Sequence[Array]) -> list[Array]:
+        """The evidence of what does not stand."""
+        xp = self._space.xp
+        return [xp.where(known, xp.nan, each) for known, each in zip(stands, self._evidence, strict=True)]
+
+    def log_e(self, place: int) -> Array:
+        """The evidence of a view."""
+        view, found = self._views[self.places.index(place)], self._evidence[self.places.index(place)]
+        if self.rule != "staggered":
+            return found
+        # Inside the first pass, what has not entered is no evidence yet.
+        return view.tested_only(mixed_log_e(self._space, found[:1, ...] if view.checkpoint else found))
+
+    def log_w(self, place: int, stands: Sequence[Array]) -> Array:
+        """The wealth of staggered e-Holm of the directions of a view, given what stands in all views."""
+        found: Array = self._of_all(stands)[self.places.index(place)]
+        return found
+
+    def log_threshold(self, place: int, stands: Sequence[Array]) -> float:
+        """What the evidence of a view must reach; of staggered e-Holm, what its wealth must reach."""
+        if self.rule == "staggered":
+            return -math.log(self._alpha)
+        return float(self._of_all(stands)[self.places.index(place)])
+
+    def _of_all(self, stands: Sequence[Array]) -> Sequence[Any]:
+        """The wealth of the directions of each of its views, or what the evidence of each view must reach."""
+        if self._read is None or self._read[0] is not stands:
+            own = [stands[each] for each in self.places]
+            if self.rule == "staggered":
+                found: Sequence[Any] = self._wealth.log(own)
+            else:
+                counted = [to_numpy(each) for each in (self._evidence if self.rule == "direct" else self._rest(own))]
+                single = len(counted) == 1
+                found = (
+                    [log_threshold(counted[0], self._alpha)]
+                    if single
+                    else weighted_log_thresholds(counted, self._shares, self._alpha)
+                )
+            self._read = stands, found
+        return self._read[1]
+
+    def needed(self, place: int, stands: Sequence[Array]) -> tuple[Floats | None, Floats]:
+        """The wealth of the directions of a view, of staggered e-Holm, and what the evidence of each must reach."""
+        log_e = to_numpy(self.log_e(place))
+        if self.rule != "staggered":
+            return None, np.where(np.isnan(log_e), np.nan, self.log_threshold(place, stands))
+        log_w = to_numpy(self.log_w(place, stands))
+        return log_w, log_e - (log_w + math.log(self._alpha))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Sequence
 
@@ -16,13 +14,9 @@ from bbedge.core.arrays import (
     UNIT,
     Array,
     Places,
-    Rows,
     Space,
-    State,
     archive_bytes,
     load_arrays,
-    space_of,
-    space_on,
     to_numpy,
     with_prefix,
 )
@@ -30,25 +24,22 @@ from bbedge.core.bounds import MeanBounds
 from bbedge.core.checkpoint_evidence import FORFEITED, EarlyEvidence
 from bbedge.core.design import Design
 from bbedge.core.mixture import Mixture, mixed_log_e
-from bbedge.core.panels import BlockLayout, both_sides, check_panel, model_means
+from bbedge.core.panels import both_sides, model_means
 from bbedge.core.penalties import Bound, Directions, Penalty
 from bbedge.core.predictions import Predictor, predictor_for
 from bbedge.core.stakes import EntryGroup
+from bbedge.core.view_evidence import ViewEvidence, check_identity, identity
 from bbedge.errors import DataError, DesignError
-from bbedge.text import quoted
-
-_VERSION = 1
 
 
-class Evidence:
+class Evidence(ViewEvidence):
     """The e-processes of a design, fed one panel at a time and readable at any look.
 
     For each stake, ``log E = (lambda / w_max) T - P(lambda)``, where ``T`` sums the benchmark mean of ``Y - mu0`` over
     replicates and ``P`` is the penalty of the evidence kind (:mod:`bbedge.core.penalties`); the evidence of a
     direction is the mixture over stakes (:mod:`bbedge.core.mixture`).
 
-    ``device`` is where arrays live: ``cpu`` (NumPy), or a device of PyTorch such as ``cuda``. Left out, the first panel
-    decides. ``batch`` runs independent repetitions of the design together; panels and results have these leading axes.
+    ``device`` and ``batch`` are as in :class:`~bbedge.core.view_evidence.ViewEvidence`.
 
     **Guarantee:** for a direction whose null is true, ``exp(log_e)`` never exceeds a nonnegative supermartingale
     that starts at one. Rounding can lower it and never raise it.
@@ -63,32 +54,14 @@ class Evidence:
     """
 
     def __init__(self, design: Design, *, device: str | None = None, batch: tuple[int, ...] = ()) -> None:
-        if design.views:
-            raise DesignError("this design has several views; use EvidenceSet, or one of the design's parts")
-        self.design: Design = design
-        self.layout: BlockLayout = design.layout
-        """The blocks and their weights."""
-        self.is_split = False
-        """Whether every model has two rows: where scores are missing, as the better and as the worse model."""
-        self.replicates = 0
-        """Number of panels taken in."""
-        self._batch = batch
-        self._n_directions = design.n_directions / design.share
-        self._active: Rows = np.arange(len(design.models))
-        self._frozen: dict[str, NDArray[np.float64]] = {}
         self._entries: dict[int, Array] = {}
         self._entered: Array | None = None  # what at_entry returned last
         self._is_staggered = design.holm == "staggered"  # also where every stake enters at the start
-        self._decided = device is not None
-        self._place(space_on(device or "cpu"))
+        super().__init__(design, device=device, batch=batch)
 
     def _place(self, space: Space) -> None:
-        """Begin in a space."""
+        super()._place(space)
         n_models = len(self.design.models)
-        self.space: Space = space
-        """Where the arrays live."""
-        self.tested: Array = space.bools(self.design.tested)
-        """Mask of the tested directions, row against column."""
         self._totals = np.zeros((*self._batch, n_models))  # of stopped models; the others' are in the mixture
         self._highs = self._totals.copy()  # the same with missing scores as 1
         self._runs = np.zeros(n_models)
@@ -109,11 +82,6 @@ class Evidence:
     def run(self) -> int:
         """The replicate that the evidence has come to: the last complete one, or the first inside of it."""
         return max(self.replicates, min(1, self.checkpoint))
-
-    @property
-    def active(self) -> tuple[str, ...]:
-        """The models that have not been stopped: the rows of the next panel."""
-        return tuple(self.design.models[i] for i in self._active)
 
     @property
     def means(self) -> NDArray[np.float64]:
@@ -142,28 +110,6 @@ class Evidence:
             self.split()
             scores, of_models = both_sides(scores, self.space), None
         self.take_in(scores, of_models)
-
-    def check(self, panel: object, places: Rows | None = None) -> tuple[Array, Array]:
-        """The next panel there, or some items of it, and every model's mean of these; NaN where scores are missing."""
-        if self._active.size == 0:
-            raise DataError("every model has been stopped; there is nothing to update")
-        if not self._decided:
-            self.place(space_of(panel))
-        return check_panel(
-            panel,
-            space=self.space,
-            models=self.active,
-            items=self.design.items if places is None else [self.design.items[i] for i in places],
-            batch=self._batch,
-            shares=self.layout.overall if places is None else None,
-            gaps=self.design.gaps,
-        )
-
-    def place(self, space: Space) -> None:
-        """Stay in a space from now on, before the first panel."""
-        if not self._decided and space != self.space:
-            self._place(space)
-        self._decided = True
 
     @property
     def penalties(self) -> dict[str, Penalty]:
@@ -273,18 +219,6 @@ class Evidence:
         """
         return None if self._own is None else self._own.bounds()
 
-    def _with_frozen(self, name: str, active: Array) -> Array:
-        """The values of the active models among those that were frozen."""
-        if not self._frozen:
-            return active
-        whole = self._frozen[name].copy()
-        whole[..., self._active[:, None], self._active] = to_numpy(active)
-        return self.space.asarray(whole)
-
-    def tested_only(self, values: Array) -> Array:
-        """The values, with NaN where nothing is tested."""
-        return self.space.xp.where(self.tested, values, self.space.xp.nan)
-
     def stop(self, models: Sequence[str], *, forfeit: bool = False) -> None:
         """Freeze every direction that touches these models; later panels leave them out.
 
@@ -293,12 +227,7 @@ class Evidence:
         **Guarantee:** untouched. A stopped supermartingale is a supermartingale, so the decision may depend on
         everything seen so far; with ``forfeit`` it may depend on anything.
         """
-        if self._batch:
-            raise DesignError("repetitions that run together stop together; run them one by one to stop models")
-        unknown = sorted(set(models) - set(self.active))
-        if unknown:
-            raise DesignError(f"model {quoted(unknown[0])} cannot be stopped: it is not an active model of this design")
-        stopped = np.isin(np.array(self.design.models, dtype=object), np.array(list(models), dtype=object))
+        stopped = self._stopping(models)
         frozen = {
             "log_e": np.nan_to_num(to_numpy(self.log_e()), nan=0.0),
             "bounds": np.nan_to_num(to_numpy(self.lower_bounds()), nan=-1.0),
@@ -322,7 +251,7 @@ class Evidence:
     def to_bytes(self) -> bytes:
         """The whole state, to be resumed by :meth:`from_bytes` with the same design."""
         arrays: dict[str, np.ndarray] = {
-            **_identity(self.design),
+            **identity(self.design),
             "count": np.array([self.replicates]),
             "active": self._active,
             "totals": self._all_totals()[0],
@@ -341,7 +270,7 @@ class Evidence:
     def from_bytes(cls, design: Design, state: bytes, *, device: str | None = None) -> Evidence:
         """Resume from a saved state. A state of another design, or a damaged one, is refused."""
         arrays = load_arrays(state)
-        _check_identity(design, arrays)
+        check_identity(design, arrays)
         evidence = cls(design, device=device)
         try:
             evidence.replicates = int(arrays["count"][0])
@@ -375,26 +304,3 @@ class Evidence:
         except DAMAGE as error:
             raise DataError(DAMAGED) from error
         return evidence
-
-
-def _identity(design: Design) -> State:
-    """The arrays that name the design in a state: its hash, and the order of models and items, which that ignores."""
-    order = hashlib.sha256(json.dumps([design.models, design.items]).encode("ascii")).digest()
-    return {
-        "version": np.array([_VERSION]),
-        "design": np.frombuffer(bytes.fromhex(design.hash), dtype=np.uint8),
-        "order": np.frombuffer(order, dtype=np.uint8),
-    }
-
-
-def _check_identity(design: Design, arrays: State) -> None:
-    """Refuse a state of another version or design."""
-    try:
-        version, *saved = int(arrays["version"][0]), arrays["design"].tobytes(), arrays["order"].tobytes()
-    except DAMAGE as error:
-        raise DataError(DAMAGED) from error
-    if version != _VERSION:
-        raise DataError(f"the saved evidence has version {version}; this bbedge reads version {_VERSION}")
-    own = _identity(design)
-    if saved != [own["design"].tobytes(), own["order"].tobytes()]:
-        raise DesignError("the saved evidence belongs to another design; rebuild it from the panels")

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bbedge.core.arrays import Array, Space, to_numpy
+from bbedge.core.arrays import DAMAGED, Array, Space, State, to_numpy, with_prefix
 from bbedge.core.checkpoint_evidence import plan_of
 from bbedge.core.checkpoints import Checkpoint, first_run_plan
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
 from bbedge.core.gram import PenaltyBySize
+from bbedge.core.new_items import NewItemsEvidence, RunOutcomes, joined_runs
 from bbedge.core.panels import both_sides
+from bbedge.core.view_evidence import ViewEvidence
 from bbedge.errors import DataError, DesignError
 from bbedge.text import counted, quoted
 
@@ -32,22 +34,24 @@ class EvidenceSet:
     """
 
     def __init__(self, design: Design, *, device: str | None = None, batch: tuple[int, ...] = ()) -> None:
-        self.views: tuple[Evidence, ...] = tuple(Evidence(part, device=device, batch=batch) for part in design.parts)
+        self._outcomes = RunOutcomes(design)
+        self.views: tuple[ViewEvidence, ...] = tuple(
+            NewItemsEvidence(part, self._outcomes, device=device, batch=batch)
+            if part.target
+            else Evidence(part, device=device, batch=batch)
+            for part in design.parts
+        )
         """The evidence of each view, the headline first."""
         self.seen: Array | None = None
         """The scores of the first pass up to its last checkpoint, in the run order; ``None`` outside of it."""
+        self.runs = 0
+        """Number of panels taken in."""
+        self._design = design
+        self._waiting: list[Array] = []  # runs that make no score yet, where several make one
         self._are_linked = False
 
-    @classmethod
-    def of(cls, views: Sequence[Evidence], *, seen: Array | None = None) -> EvidenceSet:
-        """Put together the evidence of the views of a design, after the same panels."""
-        evidence = cls.__new__(cls)
-        evidence.views, evidence.seen = tuple(views), seen
-        evidence._are_linked = False
-        return evidence
-
     @property
-    def headline(self) -> Evidence:
+    def headline(self) -> ViewEvidence:
         """The evidence of the headline."""
         return self.views[0]
 
@@ -57,9 +61,30 @@ class EvidenceSet:
         return self.headline.space
 
     @property
-    def replicates(self) -> int:
-        """Number of panels taken in."""
-        return self.headline.replicates
+    def checkpoint(self) -> int:
+        """The checkpoint of the first run that was last passed; 0 before the first, and after the complete run."""
+        return self.headline.checkpoint
+
+    @property
+    def run(self) -> int:
+        """The run that the evidence has come to: the last complete one, or the first inside of it."""
+        return max(self.runs, min(1, self.checkpoint))
+
+    @property
+    def is_look(self) -> tuple[bool, ...]:
+        """For each view, whether there is a look after the last run."""
+        runs, design = self.runs, self._design
+        return tuple(
+            runs in design.schedule if view.design.target else runs % design.runs_of_score == 0 for view in self.views
+        )
+
+    @property
+    def _of_benchmark(self) -> list[Evidence]:
+        return [view for view in self.views if isinstance(view, Evidence)]
+
+    @property
+    def _of_new_items(self) -> list[NewItemsEvidence]:
+        return [view for view in self.views if isinstance(view, NewItemsEvidence)]
 
     @property
     def active(self) -> tuple[str, ...]:
@@ -85,16 +110,40 @@ class EvidenceSet:
             view.place(space)
         if not self._are_linked:  # once it is known where the arrays live
             self._are_linked = True
-            if others:
-                _link(headline, others)
+            if len(linked := self._of_benchmark) > 1:
+                _link(linked[0], linked[1:])
         if headline.is_split or bool(xp.any(xp.isnan(of_models))):
-            for view in self.views:
-                view.split()
+            if not headline.is_split:
+                self._split()
             scores = both_sides(scores, space)
-        for view in others:  # before the headline, to which they hand on sums
-            view.take_in(scores)
-        headline.take_in(scores, None if headline.is_split else of_models)
+        self.runs += 1
+        self._take_in(scores, None if headline.is_split else of_models)
         self.seen = None
+
+    def _split(self) -> None:
+        for view in self.views:
+            view.split()
+        self._outcomes.split()
+        self._waiting = [self.space.xp.concat([each, each], axis=-2) for each in self._waiting]
+
+    def _take_in(self, scores: Array, of_models: Array | None) -> None:
+        """Add a checked run to the evidence of every view that it makes a score of."""
+        space, design, new = self.space, self._design, self._of_new_items
+        if new:
+            self._outcomes.add(scores, space)
+            weight = design.schedule.get(self.runs)
+            for of_new in new:
+                of_new.replicates = self.runs
+                if weight is not None:
+                    of_new.take_look(weight)
+        if design.of_runs:
+            self._waiting.append(scores)
+            if len(self._waiting) < design.runs_of_score:
+                return
+            scores, of_models = joined_runs(space.xp.stack(self._waiting), design.of_runs, space.xp), None
+            self._waiting = []
+        for view in reversed(self._of_benchmark):  # the first one last: the others hand on sums to it
+            view.take_in(scores, of_models if view is self.headline else None)
 
     def _reach_checkpoint(self, panel: object, upto: int) -> None:
         headline, upcoming = self.headline, self._next_checkpoint()
@@ -103,21 +152,22 @@ class EvidenceSet:
                 f"a look after {counted(upto, 'block')} is not planned here; the next checkpoint is after "
                 f"{upcoming.blocks:,}"
             )
-        new, _ = headline.check(panel, plan_of(headline.design).new_places(upcoming.number))
+        new, _ = headline.check(panel, plan_of(self._design).new_places(upcoming.number))
         space, xp = headline.space, headline.space.xp
         seen = new if self.seen is None else xp.concat([self.seen, new], axis=-1)
         rows = both_sides(seen, space) if bool(xp.any(xp.isnan(seen))) else seen
         for view in self.views:
             view.place(space)
+        for view in self._of_benchmark:
             view.reach_checkpoint(rows)
         self.seen = seen
 
     def _next_checkpoint(self) -> Checkpoint:
         """The checkpoint that comes next, or an error that says why there is none."""
-        plan = first_run_plan(self.headline.design)
+        plan = first_run_plan(self._design)
         if plan is None:
             raise DesignError("this design has no checkpoints; add complete passes")
-        if self.replicates:
+        if self.runs:
             raise DataError("the first pass is complete, and later ones have no checkpoints; add complete passes")
         upcoming = plan.checkpoint_after(self.headline.checkpoint)
         if upcoming is None:
@@ -126,7 +176,7 @@ class EvidenceSet:
 
     def _check_seen(self, scores: Array, seen: Array) -> None:
         """Refuse a complete pass that differs from what was seen of it: one of the two is not what was run."""
-        design, xp = self.headline.design, self.space.xp
+        design, xp = self._design, self.space.xp
         places = plan_of(design).order[: seen.shape[-1]]
         again = self.space.take(scores, places, axis=-1)
         same = to_numpy((again == seen) | (xp.isnan(again) & xp.isnan(seen)))
@@ -141,12 +191,45 @@ class EvidenceSet:
 
     def stop(self, models: Sequence[str], *, forfeit: bool = False) -> None:
         """Freeze these models in every view: see :meth:`bbedge.core.evidence.Evidence.stop`."""
-        active = self.active
+        active, is_split = self.active, self.headline.is_split
         for view in self.views:
             view.stop(models, forfeit=forfeit)
+        rows = np.flatnonzero([model not in models for model in active])
         if self.seen is not None:
-            rows = np.flatnonzero([model not in models for model in active])
             self.seen = self.space.take(self.seen, rows, axis=-2)
+        of_sides = np.concatenate([rows, rows + len(active)]) if is_split else rows
+        self._outcomes.keep(of_sides)
+        self._waiting = [self.space.take(each, of_sides, axis=-2) for each in self._waiting]
+
+    def state(self) -> State:
+        """What is not in the evidence of single views, as arrays."""
+        arrays: State = {} if self.seen is None else {"seen": to_numpy(self.seen)}
+        if self._design.target or self._design.of_runs:  # else the evidence has all runs
+            arrays |= {f"outcomes.{name}": each for name, each in self._outcomes.state().items()}
+            arrays |= {f"waiting.{i}": to_numpy(each) for i, each in enumerate(self._waiting)}
+            arrays["runs"] = np.array([self.runs])
+        return arrays
+
+    def restore(self, state: State, of_views: Sequence[bytes]) -> None:
+        """Take over what :meth:`state` returned and the states of the views, after the same panels."""
+        views = list[ViewEvidence]()
+        for part, its in zip(self._design.parts, of_views, strict=True):
+            of_part = NewItemsEvidence.from_bytes(part, its, self._outcomes) if part.target else None
+            views.append(of_part or Evidence.from_bytes(part, its))
+        self.views, self.runs = tuple(views), views[0].replicates
+        if self._design.target or self._design.of_runs:
+            self.runs = int(state["runs"][0])
+            self._outcomes.restore(with_prefix(state, "outcomes."), self.space)
+            self._waiting = [self.space.asarray(each) for each in with_prefix(state, "waiting.").values()]
+        headline, k = self.headline, self._design.runs_of_score
+        if len({(each.checkpoint, each.active) for each in views}) > 1 or any(
+            each.replicates != (self.runs if each.design.target else self.runs // k) for each in views
+        ):
+            raise DataError(DAMAGED)
+        if headline.checkpoint:
+            self.seen = self.space.asarray(state["seen"])
+            if self.seen.shape != (len(headline.active), len(plan_of(self._design).places(headline.checkpoint))):
+                raise DataError(DAMAGED)
 
 
 def _link(headline: Evidence, others: Sequence[Evidence]) -> None:

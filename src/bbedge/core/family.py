@@ -94,7 +94,7 @@ class Levels:
 
         **Guarantee:** with a margin share, the three add up to at most ``alpha``, rounding included.
         """
-        alpha, for_margins, for_means = options.alpha, options.resolved_margin_share, options.mean_share or 0.0
+        alpha, for_margins, for_means = options.target_alpha, options.resolved_margin_share, options.mean_share or 0.0
         certificates = alpha * (1.0 - for_margins - for_means)
         if not for_margins:
             return cls(certificates=certificates, margins=alpha, means=0.0)

@@ -39,6 +39,10 @@ AnyScores = Scores | str | os.PathLike[str] | object
 
 COUNTED = Note(kind="copies", text="Replicates with the same scores as others were counted, as the design allows.")
 """What a leaderboard says where copies were found and the design counts them."""
+REPEATED = Note(
+    kind="copies", text="Replicates have the same scores as others. About new items they say nothing that one did not."
+)
+"""What it says where copies were found that cannot make a false claim."""
 
 
 def run(
@@ -59,7 +63,7 @@ def _feed(certifier: Certifier, design: Design, panel: Matrix, stops: Sequence[i
     if stops is None:
         certifier.update(panel)
         return
-    rows = [place for place, after in enumerate(stops) if after > certifier.evidence.replicates]
+    rows = [place for place, after in enumerate(stops) if after > certifier.runs]
     still = {design.models[place] for place in rows}
     certifier.stop([model for model in certifier.evidence.active if model not in still])
     if rows:
@@ -130,9 +134,10 @@ def certify_design(
 
     ``watch`` gets the panels and hands them on one by one, for those who show progress.
     """
-    scores.check_copies(design.copies)
-    if design.copies == "allow" and scores.copies:
-        scores = replace(scores, notes=(*scores.notes, COUNTED))
+    if not design.repeats_are_harmless:
+        scores.check_copies(design.copies)
+    if scores.copies:
+        scores = replace(scores, notes=(*scores.notes, COUNTED if design.copies == "allow" else REPEATED))
     skipped = pilot or 0
     values, stops = scores.values[skipped:], scores.stops
     if stops is not None:

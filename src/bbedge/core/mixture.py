@@ -10,7 +10,7 @@ so the exponents of all stakes and directions are one thin matrix product, made 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,7 +21,7 @@ from bbedge.core.arrays import UNIT, Array, Floats, Places, Rows, Space, State, 
 from bbedge.core.design import Design
 from bbedge.core.gram import gram_penalty
 from bbedge.core.margins import FORGOTTEN, LEAST_SLOPE, NEGLIGIBLE, least_advantage
-from bbedge.core.panels import BlockLayout
+from bbedge.core.panels import BlockLayout, model_means
 from bbedge.core.penalties import (
     BettingPenalty,
     Bound,
@@ -300,6 +300,56 @@ class _Reader:
         if self._orders is None:
             return found
         return self._space.take_pairs(found, *map(np.argsort, self._orders))
+
+
+def unpredicted(design: Design, space: Space, pairs: Directions, bets: Bets, scores: Array) -> tuple[Mixture, Array]:
+    """A mixture that was fed the scores of some items as one panel, without predictions, and their block means."""
+    mixture, means = Mixture(design, space, pairs, bets), bets.layout.means(scores, space)
+
+    def of_blocks(places: Places, out: Array | None) -> Array:
+        return space.take(means, places) + 0.0
+
+    totals = model_means(scores, space, bets.layout.overall)
+    mixture.add(of_blocks, of_blocks, shift=design.tau / 2, totals=totals)
+    return mixture, means
+
+
+def joint_lower_bounds(mixtures: Sequence[Mixture], log_weights: Sequence[float], n_directions: float) -> Array:
+    """Lower bounds of the differences from a weighted sum of the evidence of mixtures that were fed one panel each.
+
+    Where a difference is larger by ``t``, every advantage is smaller by ``t / 2``. So the advantages of all mixtures
+    are that of the last one and a constant for each, and the bound is where the last one has fallen to the root of the
+    sum: see :mod:`bbedge.core.margins`.
+    """
+    last = mixtures[-1]
+    space, design, shape = last._space, last._design, last._pairs.shape
+    xp, widths = space.xp, [each._matrix.shape[1] - 2 for each in mixtures]
+    starts = [2 + len(mixtures) + sum(widths[:place]) for place in range(len(mixtures))]
+    matrix = np.zeros((sum(len(each._matrix) for each in mixtures), starts[-1] + widths[-1]))
+    row = 0
+    for place, (each, log_weight) in enumerate(zip(mixtures, log_weights, strict=True)):
+        rows = slice(row, row + len(each._matrix))
+        matrix[rows, 0], matrix[rows, 1] = each._matrix[:, 0], each._matrix[:, 1] + log_weight
+        matrix[rows, 2 + place] = each._matrix[:, 0]
+        matrix[rows, starts[place] : starts[place] + widths[place]] = each._matrix[:, 2:]
+        row = rows.stop
+    if matrix[:, 0].max() <= LEAST_SLOPE:
+        return space.zeros(*shape) - 1.0
+    terms = matrix.shape[1] + 12
+    lost = 8 * terms * UNIT * (float(matrix[:, 0].max()) + float(np.abs(matrix[:, 1]).max()))
+    target = math.log(n_directions / design.margin_alpha) + lost
+    out, readers = space.empty(*shape), [_Reader(each) for each in mixtures]
+    *batch, n_rows, n_cols = shape
+    for rows in _steps(n_rows, max(1, 2 * space.tile // max(1, matrix.shape[1] * n_cols * math.prod(batch)))):
+        strips = [reader.strip(rows, slice(0, n_cols)) for reader in readers]
+        advantage = strips[-1][0, ...]
+        parts = [strips[-1][:2, ...], *((each[:1, ...] - advantage[None, ...]) for each in strips)]
+        features = xp.concat([*parts, *(each[2:, ...] for each in strips)], axis=0)
+        flat = xp.reshape(features, (features.shape[0], -1))
+        needed = xp.reshape(least_advantage(space, matrix, flat, target), advantage.shape)
+        needed += 4 * terms * UNIT * (1.0 + xp.abs(needed))
+        out[..., rows, :] = last._bounds(readers[-1].advantage(rows, slice(0, n_cols)), needed)
+    return out
 
 
 def mixed_log_e(space: Space, log_groups: Array) -> Array:

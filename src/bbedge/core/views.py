@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from math import fsum, isclose
 from typing import TYPE_CHECKING, TypedDict
 
@@ -66,7 +67,22 @@ class View:
     weights: tuple[float, ...]
     """The weight of each item in the mean, on any scale; items of weight 0 are not part of the view."""
     share: float
-    """Its part of alpha, which its directions have in equal parts."""
+    """Its part of alpha, or of what its target has of it; its directions have that in equal parts."""
+    is_of_new_items: bool = False
+    """Whether it is about new items of the same kind, beside the same view of these items."""
+
+
+NEW_ITEMS = "new items"
+"""How the headline is called as a view about new items; other views have it in brackets."""
+
+
+def for_both_targets(views: Sequence[View], headline: tuple[float, ...], share: float) -> tuple[View, ...]:
+    """The views of these items, and after them the headline and the same views of new items.
+
+    ``headline`` are the weights of the headline, ``share`` is its share, which are those of each target.
+    """
+    again = (replace(view, name=f"{view.name} ({NEW_ITEMS})", is_of_new_items=True) for view in views)
+    return (*views, View(name=NEW_ITEMS, weights=headline, share=share, is_of_new_items=True), *again)
 
 
 def macro_weights(labels: Sequence[Hashable], weights: Sequence[float] | None = None) -> tuple[float, ...]:
@@ -144,11 +160,13 @@ def check_views(views: Sequence[View], share: float, items: Sequence[str]) -> No
             check_weights(view.weights, items)
         except (DesignError, DomainError) as error:
             raise type(error)(f"view {quoted(view.name)}: {error}") from None
-    shares = [share, *(view.share for view in views)]
-    if not all(0.0 < part <= 1.0 for part in shares):
+    shares = [[share], list[float]()]
+    for view in views:
+        shares[view.is_of_new_items].append(view.share)
+    if not all(0.0 < part <= 1.0 for part in chain(*shares)):
         raise DomainError("the share of a view is not allowed; shares are above 0 and at most 1")
-    if math.fsum(shares) > 1.0 + _CLOSE:
-        raise DomainError(f"the shares of the views add up to {math.fsum(shares):g}; at most 1 is allowed")
+    if (total := max(map(math.fsum, shares))) > 1.0 + _CLOSE:
+        raise DomainError(f"the shares of the views add up to {total:g}; at most 1 is allowed")
 
 
 METRIC = "metric"

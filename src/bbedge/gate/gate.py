@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from bbedge.core.checkpoints import Checkpoints, first_run_plan, planned_first_run
 from bbedge.core.design import Design
-from bbedge.core.evidence import Evidence
 from bbedge.core.evidence_set import EvidenceSet
 from bbedge.core.forecast import Forecast, Outlook, pilot_outlooks
 from bbedge.core.leaderboard import COUNTED, scored_items
@@ -144,14 +143,14 @@ class Gate:
         self._look()
 
     @property
-    def _evidence(self) -> Evidence:
+    def _evidence(self) -> EvidenceSet:
         """Any of the evidence: all has seen the same runs."""
-        return self._intervals[0].headline
+        return self._intervals[0]
 
     @property
     def _fraction(self) -> float | None:
         """How much of the first run is there; ``None`` if the last run is complete."""
-        plan, number = first_run_plan(self._evidence.design), self._evidence.checkpoint
+        plan, number = first_run_plan(self._evidence.headline.design), self._evidence.checkpoint
         return None if plan is None or not number else plan.checkpoints[number - 1].fraction
 
     def _look(self) -> None:
@@ -219,7 +218,7 @@ class Gate:
             )
         return GateReport(
             policy=self._policy,
-            replicates=self._evidence.replicates,
+            replicates=self._evidence.runs,
             fraction=self._fraction,
             items=len(self._scores.items),
             results=results,

@@ -294,7 +294,7 @@ class ViewRecord(Conclusions, frozen=True):
     name: Name
     """What the view is called."""
     share: Share
-    """The part of alpha that its directions have."""
+    """The part of alpha, or of what its target has of it, that its directions have."""
     weights: Weights
     """How the items are weighted in its means."""
     blocks: Blocks
@@ -303,6 +303,8 @@ class ViewRecord(Conclusions, frozen=True):
     """Its stakes."""
     stake_weights: tuple[NotNegative, ...]
     """Their weights."""
+    target: Literal["new-items"] | UnsetType = UNSET
+    """That it is about new items of the same kind, beside the same view of these items; absent if it is not."""
 
 
 class SourceRecord(Record, frozen=True, kw_only=True):

@@ -33,6 +33,7 @@ from bbedge.records.values import (
     SpendingRule,
     Strict,
     option,
+    sum_at_most_one,
 )
 from bbedge.text import listed, quoted
 
@@ -111,11 +112,7 @@ def _with_sum_one(weights: tuple[float, ...], complete: float, count: int) -> tu
     left, given = 1 - Fraction(complete), sum(map(Fraction, shares))
     if given - left > _ROUNDINGS:  # weights that were rounded by hand
         shares = [float(Fraction(share) * left / given) for share in shares]
-    # A sum above 1 by a rounding would be evidence before there are any data.
-    while sum(map(Fraction, [complete, *shares])) > 1:
-        largest = shares.index(max(shares))
-        shares[largest] = math.nextafter(shares[largest], 0.0)
-    return tuple(shares)
+    return sum_at_most_one(shares, complete)
 
 
 class Checkpoints(CheckpointRule, frozen=True, kw_only=True):

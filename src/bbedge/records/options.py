@@ -8,7 +8,9 @@ certificates and ledgers, the hash of the design, the JSON Schema and the refere
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Annotated, Literal, TypedDict, cast
 
 from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
@@ -23,16 +25,22 @@ from bbedge.records.values import (
     Level,
     Method,
     Number,
+    OfRuns,
     Part,
     Positive,
     PredictionRule,
+    Share,
     StakeRule,
     Strict,
+    Target,
     option,
+    sum_at_most_one,
 )
 
 MARGIN_SHARE = 0.2
 """The part of alpha that ``bb-edge-x`` spends on margins."""
+_LAST_LOOK = 0.8  # what the last of the planned runs has of the evidence of new items
+_CLOSE = 1e-9  # weights whose sum is this near one are meant to add up to one
 
 
 COPIES_HELP = (
@@ -138,10 +146,58 @@ class Options(SharedOptions, frozen=True, kw_only=True):
         ),
     ] = UNSET
 
+    target: Annotated[
+        Target | UnsetType,
+        option(
+            "What is claimed: benchmark, of these items; new-items, of new items of the same kind, of which these are "
+            "independent draws; both, with half of alpha each. For new items nothing may pass between blocks, and no "
+            "model may have been chosen or tuned on these items.",
+            default="benchmark",
+        ),
+    ] = UNSET
+    looks: Annotated[
+        tuple[Positive, ...] | UnsetType,
+        option(
+            "After how many runs new items are looked at, for instance 5,10; no other look counts. Without it, after "
+            "1, 2, 4, 8, 16 and 32 runs, or up to those planned.",
+            metavar="R,R,...",
+            default=False,
+        ),
+    ] = UNSET
+    look_weights: Annotated[
+        tuple[Share, ...] | UnsetType,
+        option(
+            "What part of the evidence each of the looks has, for instance 0.3,0.7.", metavar="W,W,...", default=False
+        ),
+    ] = UNSET
+    of_runs: Annotated[
+        OfRuns | UnsetType,
+        option(
+            "What counts as one score: all:k, where all of k runs must succeed (pass^k), or any:k, where one is enough "
+            "(pass@k). Without it every run is a score.",
+            metavar="all:K|any:K",
+            default=False,
+        ),
+    ] = UNSET
+    equal_within: Annotated[
+        Level | UnsetType,
+        option(
+            "Show two models as about equal where their difference is within this margin either way, a fraction of the "
+            "score range.",
+            metavar="MARGIN",
+            default=False,
+        ),
+    ] = UNSET
+
     def __post_init__(self) -> None:
         super().__post_init__()
+        # One design, one hash: what is the default is not stated.
         if self.mean_share == 0.0:
-            force_setattr(self, "mean_share", UNSET)  # one design, one hash
+            force_setattr(self, "mean_share", UNSET)
+        if self.target == "benchmark":
+            force_setattr(self, "target", UNSET)
+        if self.of_runs and self.runs_of_score == 1:
+            force_setattr(self, "of_runs", UNSET)
         low, high = self.score_range
         if not (math.isfinite(high - low) and low < high):
             raise DomainError(
@@ -159,14 +215,80 @@ class Options(SharedOptions, frozen=True, kw_only=True):
                 f"margins and means with {margins} and {means} of alpha leave nothing for certificates; choose shares "
                 "whose sum is below 1"
             )
+        self._check_looks()
 
     def _check_method(self) -> None:
         if self.has_memory:
             return
-        for name, without in (("margin_share", 0.0), ("mean_share", 0.0), ("holm", "direct"), ("planned", None)):
+        without = {"margin_share": 0.0, "mean_share": 0.0, "holm": "direct", "planned": None, "target": UNSET}
+        for name, neutral in without.items():
             value = getattr(self, name)
-            if value not in (UNSET, without):
+            if value not in (UNSET, neutral):
                 raise DesignError(Argument(name, value), f" is not part of {self.method}; leave it out")
+
+    def _check_looks(self) -> None:
+        """The looks at new items are possible, and the sum of their weights is at most one."""
+        looks, weights, k = self.looks, self.look_weights, self.runs_of_score
+        if self.planned and self.planned < k:
+            raise DesignError(
+                Argument("planned", self.planned), f" leaves no score of {k} runs; plan at least {k}, or change ",
+                Argument("of_runs", self.of_runs),
+            )  # fmt: skip
+        for name, given in (("looks", looks), ("look_weights", weights)):
+            if given is not UNSET and not self.target:
+                raise DesignError(
+                    Argument(name, given), " is about new items; choose ", Argument("target", "new-items")
+                )
+        if weights is not UNSET and (looks is UNSET or len(weights) != len(looks)):
+            raise DesignError(Argument("look_weights", weights), " needs one weight for each of the looks; state both")
+        if looks is not UNSET:
+            if not looks or any(later <= earlier for earlier, later in pairwise(looks)):
+                raise DomainError(Argument("looks", looks), " are not in rising order, each once; sort them")
+            if self.planned and looks[-1] > self.planned:
+                raise DesignError(
+                    Argument("looks", looks), f" go on after the {self.planned} planned runs; leave them out"
+                )
+            if math.fsum(weights or ()) > 1.0 + _CLOSE:
+                raise DomainError(Argument("look_weights", weights), " add up to more than 1; lower them")
+        if self.target and not self.schedule:
+            raise DesignError(Argument("looks", looks), f" leave no look at a score of {k} runs; state later ones")
+
+    @property
+    def target_alpha(self) -> float:
+        """The part of alpha that each target has: half of it, if there are two."""
+        return self.alpha / 2 if self.target == "both" else self.alpha
+
+    @property
+    def repeats_are_harmless(self) -> bool:
+        """Whether runs that repeat each other break nothing: of new items, unless several runs make one score."""
+        return self.target == "new-items" and not self.of_runs
+
+    @property
+    def runs_of_score(self) -> int:
+        """How many runs make up a score."""
+        return int(self.of_runs.split(":")[1]) if self.of_runs else 1
+
+    @property
+    def schedule(self) -> dict[int, float]:
+        """After how many runs new items are looked at, and what part of the evidence each look has.
+
+        Looks before there is a score do not happen, and their part is lost.
+
+        >>> Options(target="new-items", planned=3).schedule
+        {1: 0.1, 2: 0.1, 3: 0.8}
+        """
+        last, doubled = self.planned or 0, [2**power for power in range(6)]
+        if self.looks:
+            weights = self.look_weights or (1.0 / len(self.looks),) * len(self.looks)
+            looks = list(self.looks)
+        elif last:
+            looks = [*(look for look in doubled if look < last), last]
+            earlier = len(looks) - 1
+            weights = (*((1.0 - _LAST_LOOK) / earlier for _ in range(earlier)), _LAST_LOOK) if earlier else (1.0,)
+        else:
+            looks, weights = doubled, (1.0 / len(doubled),) * len(doubled)
+        planned = dict(zip(looks, sum_at_most_one(weights), strict=True))
+        return {look: weight for look, weight in planned.items() if look >= self.runs_of_score} if self.target else {}
 
     @property
     def has_memory(self) -> bool:
@@ -229,6 +351,11 @@ class OptionArguments(TypedDict, total=False):
     mean_share: float | None
     holm: Holm | None
     planned: int | None
+    target: Target | None
+    looks: Sequence[int] | None
+    look_weights: Sequence[float] | None
+    of_runs: str | None
+    equal_within: float | None
 
 
 def declared(options: Options) -> OptionArguments:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import sys
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta, Struct, structs
@@ -64,6 +67,12 @@ Copies = Literal["refuse", "allow"]
 Gaps = Literal["refuse", "worst-case"]
 """What a missing score does: it stops the work, or counts against whichever model it could help."""
 
+Target = Literal["benchmark", "new-items", "both"]
+"""What is claimed: differences on these items, on new items of the same kind, or both, each with half of alpha."""
+
+OfRuns = Annotated[str, Meta(pattern="^(all|any):[1-9][0-9]{0,3}$", max_length=8)]
+"""How k runs become one score: all of them count (all:k, the smallest), or any (any:k, the largest)."""
+
 HEADLINE = "headline"
 """How the main view is called among shares; no other view may have this name."""
 MOST_SHARES = 100_000
@@ -104,6 +113,18 @@ class Sparse(Strict, frozen=True, kw_only=True, omit_defaults=True):
         for name, default in zip(names, self.__struct_defaults__, strict=True):
             if getattr(self, name) == default:
                 structs.force_setattr(self, name, default)
+
+
+def sum_at_most_one(shares: Sequence[float], beside: float = 0.0) -> tuple[float, ...]:
+    """Shares that add up to one but for rounding, lowered until they do not exceed it together with what is beside.
+
+    A sum above 1 by a rounding would be evidence before there are any data.
+    """
+    lowered = list(shares)
+    while sum(map(Fraction, [beside, *lowered])) > 1:
+        largest = lowered.index(max(lowered))
+        lowered[largest] = math.nextafter(lowered[largest], 0.0)
+    return tuple(lowered)
 
 
 def changed(record: S, **values: Any) -> S:  # noqa: ANN401 - fields of any type

@@ -62,10 +62,13 @@ def _view_contradictions(parts: Parts) -> Contradictions:
         is_whole and bool(parts.document.contradicted) != found,
         "'contradicted' is not what follows from 'contradictions' and 'crossed_intervals'",
     )
-    together = sum(each.share for each in (parts, *parts.views))
-    yield together > 1.0 + WHOLE, "the shares of the views are more than all of alpha"
+    of_target: dict[bool, list[float]] = {}
+    for each in (parts, *parts.views):
+        of_target.setdefault(each.is_about_new_items, []).append(each.share)
+    together = list(map(sum, of_target.values()))
+    yield max(together) > 1.0 + WHOLE, "the shares of the views are more than all of alpha"
     yield (
-        is_whole and together < 1.0 - WHOLE,
+        is_whole and (min(together) < 1.0 - WHOLE or len(together) * parts.target_share != 1.0),
         "the shares of the views are less than all of alpha, so that a view is missing",
     )
 
@@ -173,7 +176,7 @@ def _models(parts: Parts) -> Contradictions:
     for model in document.models:
         name, mean, ends = quoted(model.name), model.mean, model.mean_interval
         yield (
-            (ends is UNSET) != (document.design.mean_share is UNSET),
+            (ends is UNSET) != (document.design.mean_share is UNSET or parts.is_about_new_items),
             "'mean_interval' of the models and 'mean_share' of the design do not agree",
         )
         yield (
@@ -230,10 +233,12 @@ def _first_run(parts: Parts) -> Contradictions:
 def _looks(parts: Parts) -> Contradictions:
     """There is a look after each replicate, and what stands only grows."""
     looks, replicates, counts = parts.document.looks, parts.document.replicates, parts.document.counts
-    numbers = [look.replicate for look in looks]
+    numbers, design = [look.replicate for look in looks], parts.document.design
+    expected = [run for run in range(1, replicates + 1) if run % design.runs_of_score == 0]
+    expected = [run for run in design.schedule if run <= replicates] if parts.is_about_new_items else expected
     # Of a board, adding a model is a look, too, at a replicate that has had one.
-    each_once = bool(parts.document.board) or len(numbers) == replicates
-    complete = len(set(numbers)) == replicates and all(number <= replicates for number in numbers)
+    each_once = bool(parts.document.board) or len(numbers) == len(expected)
+    complete = sorted(set(numbers)) == expected
     yield (
         numbers != sorted(numbers) or not each_once or not complete,
         f"'looks' are not those after each of {replicates} replicates",
@@ -257,7 +262,8 @@ def _margins(parts: Parts, pairs: PairTable) -> Contradictions:
     at_least = document.design.tau * (high - low) + slack
     raised = pairs.graph.edges & (margins <= at_least) & document.design.is_joint
     # Checkpoints keep the largest bound of any look, whatever the scores have done since.
-    keeps_largest = bool(document.design.checkpoints)
+    # Of new items, all looks together bound a difference, and means are those of all runs.
+    keeps_largest = bool(document.design.checkpoints) or parts.is_about_new_items
     crossed = (margins + margins.T > slack) & ~(raised | raised.T) & (not keeps_largest)
     yield from _none_of(pairs, crossed, "the margins of {} and of {} exclude each other")
     for each in document.crossed_intervals or ():
@@ -317,7 +323,7 @@ def _certified(parts: Parts, pairs: PairTable, *, exact: bool) -> Contradictions
     for a, b in np.argwhere(pairs.tested & ~near & (missing | unfounded))[:1].tolist():
         beside = "an edge, and its evidence does not reach" if edges[a, b] else "no edge, and its evidence reaches"
         yield True, f"{_pair(parts.names, a, b)} is {beside} the threshold {thresholds[a, b]:.6g}"
-    if isinstance(parts.document.log_w, np.ndarray):
+    if isinstance(parts.document.log_w, np.ndarray) or parts.is_about_new_items:
         for family, _ in parts.families():
             paths = closure(edges & family) & family & ~edges
             yield from _none_of(pairs, paths, "{} follows from other edges, and is none")
@@ -339,7 +345,7 @@ def _history(parts: Parts, pairs: PairTable) -> Contradictions:
         return
     numbers = history.replicates
     yield (
-        list(numbers) != sorted(set(numbers)) or numbers[-1] != document.replicates,
+        list(numbers) != sorted(set(numbers)) or numbers[-1] != document.looks[-1].replicate,
         "the replicates of 'history' do not lead to those of the certificate",
     )
     for number, threshold, values in zip(numbers, history.log_thresholds, history.values, strict=True):

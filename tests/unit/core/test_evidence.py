@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import oracle
-from bbedge.core import evidence as evidence_module
+from bbedge.core import view_evidence as view_evidence_module
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
 from bbedge.errors import BbedgeError, DataError, DesignError
@@ -177,7 +177,7 @@ def test_a_state_of_another_design_is_refused():
 
 def test_a_state_of_another_version_is_refused(monkeypatch):
     design = Design.make(MODELS, ITEMS, method="bb-edge")
-    monkeypatch.setattr(evidence_module, "_VERSION", 99)
+    monkeypatch.setattr(view_evidence_module, "_VERSION", 99)
     state = fed(design).to_bytes()
     monkeypatch.undo()
     with pytest.raises(DataError, match="version 99"):

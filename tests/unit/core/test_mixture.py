@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import oracle
-from bbedge.core import evidence as evidence_module
 from bbedge.core import mixture as mixture_module
+from bbedge.core import view_evidence as view_evidence_module
 from bbedge.core.arrays import numpy_space
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
@@ -26,7 +26,7 @@ def panels():
 
 def fed(monkeypatch, tile, **options):
     """Evidence of the panels, read in tiles of so many exponents."""
-    monkeypatch.setattr(evidence_module, "space_on", lambda name: replace(numpy_space(), tile=tile))
+    monkeypatch.setattr(view_evidence_module, "space_on", lambda name: replace(numpy_space(), tile=tile))
     design = Design.make(
         [f"m{i}" for i in range(N_MODELS)], [f"q{i}" for i in range(N_ITEMS)], **({"method": "bb-edge"} | options)
     )
