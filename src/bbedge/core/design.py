@@ -76,10 +76,8 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
     share: float = 1.0
     """What these means have of ``alpha``; other views have the rest."""
     views: tuple[View, ...] = ()
-    """Other means that are compared under the same ``alpha``. What is said above of means is the headline's.
-
-    With ``target="both"`` the headline and every view is there twice, the second time as a claim about new items.
-    """
+    """Other means under the same ``alpha``, and with two targets the same means of new items. What is said above of
+    means is the headline's."""
     gaps: Gaps = "refuse"
     """What a missing score does."""
     checkpoints: Checkpoints | None = None

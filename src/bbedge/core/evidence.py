@@ -54,6 +54,8 @@ class Evidence(ViewEvidence):
     """
 
     def __init__(self, design: Design, *, device: str | None = None, batch: tuple[int, ...] = ()) -> None:
+        if design.target:
+            raise DesignError("this design makes claims about new items; use EvidenceSet")
         self._entries: dict[int, Array] = {}
         self._entered: Array | None = None  # what at_entry returned last
         self._is_staggered = design.holm == "staggered"  # also where every stake enters at the start
@@ -105,6 +107,8 @@ class Evidence(ViewEvidence):
 
         A score may be missing (NaN) if the design says how that counts.
         """
+        if self.design.of_runs:
+            raise DesignError("several runs make a score of this design; use EvidenceSet, which joins them")
         scores, of_models = self.check(panel)
         if self.is_split or bool(self.space.xp.any(self.space.xp.isnan(of_models))):
             self.split()

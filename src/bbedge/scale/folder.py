@@ -154,6 +154,8 @@ class TiledRun:
             ("missing scores", design.gaps != "refuse"),
             ("intervals of means", bool(design.mean_share)),
             ("checkpoints", design.checkpoints is not None),
+            ("claims about new items", design.target),
+            ("scores that several runs make", design.of_runs),
         ):
             if given:
                 raise DesignError(f"tiled runs do not support {what}; make the design without them")
