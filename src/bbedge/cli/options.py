@@ -106,8 +106,8 @@ def _field_parameter(field: structs.FieldInfo) -> Parameter:
     default = None if field.default in ((), UNSET) else field.default
     kind, numbers = _option_type(field.type), _numbers_of(field.type)
     shown_option = typer.Option(
-        parser=numbers,
         *extra.get("option", f"--{field.name.replace('_', '-')}").split(),
+        parser=numbers,
         metavar=extra.get("metavar"),
         help=metas[-1].description,
         show_default=extra.get("default", default is not None),
