@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -153,7 +153,7 @@ def stored_scores(board: Board, models: Sequence[str]) -> Scores:
 
     Pilots are left out: they are not evidence.
     """
-    epoch, design = board.state.epoch, board.design
+    epoch = board.state.epoch
     stopped = [model for model in models if model not in board.state.active]
     if stopped:
         raise BoardError(
@@ -170,15 +170,27 @@ def stored_scores(board: Board, models: Sequence[str]) -> Scores:
                 raise BoardError(f"{board.name}: replicate {place} of {len(values)} lacks {listed(lacking)}")
             into[:] = [panel[model] for model in models]
     values.flags.writeable = False
+    numbers = range(1, len(values) + 1)
+    return replace(scores_of(board.state, values, models, epoch.items, numbers), columns=dict(epoch.columns))
+
+
+def scores_of(
+    state: BoardState,
+    values: NDArray[np.float64],
+    models: Sequence[str],
+    items: Sequence[str],
+    replicates: Iterable[int],
+) -> Scores:
+    """Values with the names of their models, items and replicates, as the board's design counts them."""
+    block = dict(zip(state.epoch.items, state.epoch.blocks, strict=True))
     return Scores(
         models=tuple(models),
-        items=tuple(epoch.items),
-        blocks=tuple(epoch.blocks),
-        replicates=tuple(str(place + 1) for place in range(len(values))),
+        items=tuple(items),
+        blocks=tuple(block[item] for item in items),
+        replicates=tuple(map(str, replicates)),
         values=values,
-        score_range=design.score_range,
-        columns=dict(epoch.columns),
-        gaps="worst-case" if design.incomplete == "worst-case" else "refuse",
+        score_range=state.design.score_range,
+        gaps=state.design.gaps,
     )
 
 

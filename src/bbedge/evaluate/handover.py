@@ -17,7 +17,7 @@ import numpy as np
 
 from bbedge.board import Board
 from bbedge.board.state import BoardState
-from bbedge.board.stored_scores import StoredScores
+from bbedge.board.stored_scores import StoredScores, scores_of
 from bbedge.core.scores import Scores
 from bbedge.errors import CopiedReplicateError, EvaluationError
 from bbedge.evaluate.engine import Benchmark, RequestSeeds, Sample
@@ -67,7 +67,6 @@ def end_finished(board: Board) -> None:
 
 def journal_scores(
     page: ReplicateFile,
-    study: EvaluationSpec,
     state: BoardState,
     samples: Sequence[Sample],
     items: Sequence[str],
@@ -78,7 +77,6 @@ def journal_scores(
     ``seen`` is what the board has of them, by model and item. It stands in for samples that the journal has lost: run
     again they might score otherwise.
     """
-    block = dict(zip(state.epoch.items, state.epoch.blocks, strict=True))
     values = np.empty((1, len(state.active), len(items)))
     for row, model in enumerate(state.active):
         scores: dict[str, float | None] = dict(seen.get(model, {}))
@@ -86,15 +84,7 @@ def journal_scores(
             done = page.done.get((model, sample.name))
             scores |= {} if done is None else done.scores
         values[0, row] = np.array([scores[item] for item in items], dtype=float)  # None, which is missing, becomes NaN
-    return Scores(
-        models=tuple(state.active),
-        items=tuple(items),
-        blocks=tuple(block[item] for item in items),
-        replicates=(str(page.replicate),),
-        values=values,
-        score_range=study.design.score_range,
-        gaps=study.file.gaps,
-    )
+    return scores_of(state, values, state.active, items, [page.replicate])
 
 
 def stored_first_run(board: Board) -> dict[str, dict[str, float]]:

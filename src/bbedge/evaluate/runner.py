@@ -242,7 +242,7 @@ class _Runner:
         checkpoint = None if segment is None else segment.checkpoint
         if segment is not None and checkpoint is not None:
             upto = checkpoint.blocks
-            scores = handover.journal_scores(page, study, state, segment.samples, self.board.next_items)
+            scores = handover.journal_scores(page, state, segment.samples, self.board.next_items)
         else:
             upto, samples = None, self.first.samples_of(place)
             traces = handover.answer_hashes(page, samples)
@@ -250,7 +250,7 @@ class _Runner:
                 self._note("independence", text)
             copies = copies or handover.is_fresh(self.journal, page, traces)
             seen = handover.stored_first_run(self.board)
-            scores = handover.journal_scores(page, study, state, samples, state.epoch.items, seen)
+            scores = handover.journal_scores(page, state, samples, state.epoch.items, seen)
         try:
             added = self.board.add(scores, upto=upto, copies="allow" if copies else None)
         except CopiedReplicateError as error:

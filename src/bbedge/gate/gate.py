@@ -113,16 +113,12 @@ class Gate:
         return design.with_share(1.0 / len(self._means))
 
     def _design(self, models: Sequence[str], means: ComparedMeans, **levels: Any) -> Design:  # noqa: ANN401
-        return Design.make(
+        return self._scores.design(
             models,
-            self._scores.items,
-            blocks=self._scores.blocks,
             evidence=self._policy.evidence or None,
             weights=self._weights[means.view],
             planned=self._policy.budget,
             holm="direct",
-            score_range=self._scores.score_range,
-            gaps=self._scores.gaps,
             checkpoints=self._checkpoints,
             **levels,
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Annotated, Literal, TypedDict, cast
+from typing import Annotated, Literal, cast
 
 from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 from msgspec.structs import fields, force_setattr
@@ -22,10 +22,11 @@ from bbedge.records.values import (
     Holm,
     Level,
     Method,
-    Number,
     Part,
     Positive,
     PredictionRule,
+    ScaleArgument,
+    ScoreRange,
     StakeRule,
     Strict,
     option,
@@ -100,9 +101,7 @@ class Options(SharedOptions, frozen=True, kw_only=True):
     stakes: Annotated[
         StakeRule | UnsetType, option("The rule of the stakes; overrides the method's choice.", default=False)
     ] = UNSET
-    score_range: Annotated[
-        tuple[Number, Number], option("Lowest and highest possible score, for instance 0 10.", metavar="LO HI")
-    ] = (0.0, 1.0)
+    score_range: ScoreRange = (0.0, 1.0)
     margin_share: Annotated[
         Part | UnsetType,
         option(
@@ -214,7 +213,7 @@ class ResolvedOptions(Options, frozen=True, kw_only=True):
     """The number of replicates that the stakes were made for; null if none was stated."""
 
 
-class OptionArguments(TypedDict, total=False):
+class OptionArguments(ScaleArgument, total=False):
     """The options as arguments of Python functions; a test compares them with :class:`Options`."""
 
     alpha: float
@@ -224,7 +223,6 @@ class OptionArguments(TypedDict, total=False):
     method: Method
     prediction: PredictionRule | None
     stakes: StakeRule | None
-    score_range: tuple[float, float]
     margin_share: float | None
     mean_share: float | None
     holm: Holm | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypedDict, TypeVar
 
 from msgspec import Meta, Struct, structs
 
@@ -86,6 +86,18 @@ def option(
     """
     words = {"metavar": metavar, "default": default, "option": names, "panel": panel}
     return Meta(description=description, extra={key: word for key, word in words.items() if word is not None})
+
+
+ScoreRange = Annotated[
+    tuple[Number, Number], option("Lowest and highest possible score, for instance 0 10.", metavar="LO HI")
+]
+"""The scale that scores are read on."""
+
+
+class ScaleArgument(TypedDict, total=False):
+    """The argument that a design and the reading of scores share."""
+
+    score_range: tuple[float, float]
 
 
 class Strict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -264,7 +264,7 @@ def named_scores(rows: CodedRows, panels: Scores, blocks: tuple[str, ...], *, bl
         blocks=blocks,
         numbered=rows.numbered,
         blocked=blocked,
-        score_range=rows.score_range or (0.0, 1.0),
+        score_range=rows.scale or (0.0, 1.0),
         columns=rows.described.columns(rows.coder, items),
         notes=tuple(without_folders(note, paths) for note in notes),
         runs=tuple(rows.runs.get(label, ()) for label in labels) if rows.runs else (),
