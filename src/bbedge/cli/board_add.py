@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec import structs
 
-from bbedge.cli.options import Counting, PlainReading, Without, grouped, read
+from bbedge.cli.options import PlainReading, Without, grouped, read
 from bbedge.cli.output import JsonOut, exit_if_contradicted, say, say_written, write_json
 from bbedge.errors import BoardError, DesignError
 from bbedge.files import write_whole
+from bbedge.records.design import Counting
 from bbedge.records.reading import Reading
 from bbedge.text import counted, display_names, folded, shown, shown_path
 
@@ -86,8 +87,9 @@ def add(
     scores = _read(board, files, reading, upto_checkpoint=part)
     upto = board.state.upcoming().blocks if part else None
     # Up to a checkpoint, while a harness is still running, what is missing may only be late.
-    incomplete = counting.incomplete or ("refuse" if part else None)
-    added = board.add(scores, upto=upto, copies=counting.copies, incomplete=incomplete)
+    if part and counting["incomplete"] is None:
+        counting["incomplete"] = "refuse"
+    added = board.add(scores, upto=upto, **counting)
     lines = []
     if added.checkpoint is not None:
         at = at_checkpoint(board.next_run.checkpoints, added.checkpoint)
@@ -129,7 +131,7 @@ def add_model(
     alike = [model for model in board.state.epoch.models if folded(model) == folded(name)]
     if alike:
         say(f"Note  {name!a} is a new model; its name differs from {alike[0]!a} only by its spelling.")
-    added = board.add_model(name, scores, copies=counting.copies, incomplete=counting.incomplete)
+    added = board.add_model(name, scores, **counting)
     stage = board.state.stages[-1]
     what = f"Added {shown(name)} at level {stage.level:.3g}: {stage.design.n_directions} new comparisons to test."
     _tell(board, added, before, what)
