@@ -242,15 +242,15 @@ class Board:
 
     @property
     def next_checkpoint(self) -> Checkpoint | None:
-        """The checkpoint that the first pass comes to next; ``None`` if the next look is after a complete pass."""
+        """The checkpoint that the first run comes to next; ``None`` if the next look is after a complete run."""
         return self._state.epoch.next_checkpoint
 
     @property
     def next_items(self) -> tuple[str, ...]:
-        """The items to run next in the first pass, in their order: up to the next checkpoint, or all that are left.
+        """The items to run next in the first run, in their order: up to the next checkpoint, or all that are left.
 
         They follow from the seed that the board drew. Empty if the design has no checkpoints, during a pilot, and once
-        the first pass is complete: then replicates are complete ones.
+        the first run is complete: then replicates are complete ones.
         """
         return self._state.epoch.next_items
 

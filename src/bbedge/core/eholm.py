@@ -138,7 +138,7 @@ class Procedure:
         ]
         """For each view, the headline first, the look at which each direction was first certified; 0 if none did."""
         self.first_checkpoint: list[Array] = [each.copy() for each in self.first]
-        """Likewise the checkpoint of the first pass; 0 if that look was after a complete pass."""
+        """Likewise the checkpoint of the first run; 0 if that look was after a complete run."""
 
     def look(self, evidence: Evidence) -> Look:
         """What is certified now in a design with one view; see :meth:`looks`."""
@@ -174,7 +174,7 @@ class Procedure:
             def log_e() -> Array:
                 if wealth is None:
                     return evidence[place]
-                # Inside the first pass, what has not entered is no evidence yet.
+                # Inside the first run, what has not entered is no evidence yet.
                 groups = evidence[place][:1, ...] if checkpoint else evidence[place]
                 return views[place].tested_only(mixed_log_e(space, groups))
 

@@ -25,7 +25,7 @@ from bbedge.evaluate.journal import RUN_AGAIN, Journal, ReplicateFile
 from bbedge.evaluate.journal_file import extra_usage
 from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.evaluate.study_board import FirstRunSchedule
-from bbedge.evaluate.usage import PassSaving, Spent, pass_saving, spent
+from bbedge.evaluate.usage import FirstRunSaving, Spent, first_run_saving, spent
 from bbedge.records.events import AbandonReason, AttemptBegun, ReplicateAdded
 from bbedge.records.journal import ExtraKind
 from bbedge.text import counted, quoted, shown, shown_path
@@ -88,7 +88,7 @@ def journal_scores(
 
 
 def stored_first_run(board: Board) -> dict[str, dict[str, float]]:
-    """What the board has of a first pass that is not complete, by model and item."""
+    """What the board has of a first run that is not complete, by model and item."""
     epoch = board.state.epoch
     if not epoch.is_inside_first_run:
         return {}
@@ -185,12 +185,12 @@ def spent_so_far(study: EvaluationSpec, first: FirstRunSchedule, journal: Journa
     )
 
 
-def first_pass_saving(
+def saving_in_first_run(
     study: EvaluationSpec, benchmark: Benchmark, journal: Journal, *, first: int
-) -> PassSaving | None:
-    """What looks inside the first pass saved, now that the pass is over; ``None`` if its usage is not known."""
+) -> FirstRunSaving | None:
+    """What looks inside the first run saved, now that the run is over; ``None`` if its usage is not known."""
     known = journal.unfinished() | {each.replicate: each for each in journal.finished()}
-    return pass_saving(study, known[first], items=len(benchmark.items)) if first in known else None
+    return first_run_saving(study, known[first], items=len(benchmark.items)) if first in known else None
 
 
 def check_usage(journal: Journal, *, replicates: int) -> None:
@@ -224,7 +224,7 @@ def check_first_run(board: Board, first: FirstRunSchedule, page: ReplicateFile) 
     lacking = sum((model, sample.name) not in page.done for model in board.state.active for sample in samples)
     if lacking:
         raise EvaluationError(
-            f"{shown_path(page.path)}: {counted(lacking, 'sample')} of the first pass on the board "
+            f"{shown_path(page.path)}: {counted(lacking, 'sample')} of the first run on the board "
             f"{'is' if lacking == 1 else 'are'} not in this file. If lines were removed, restore the file from a copy, "
             "or move it to another folder: the study then continues with the scores on the board as another attempt, "
             "which the board and its certificates state. If another command has added a part to the board, make a new "

@@ -51,7 +51,7 @@ class Journal:
     """The folder of a run. Only one process at a time may use it: a context manager.
 
     ``root`` and ``protocol`` say which study the files belong to, and ``order`` is the seed of the order of its first
-    pass, if that has checkpoints: another board of the same study has another. ``blocks`` are those of the items, for
+    run, if that has checkpoints: another board of the same study has another. ``blocks`` are those of the items, for
     the table of judgements.
     """
 
@@ -126,7 +126,7 @@ class Journal:
         return self._finished
 
     def of_other_orders(self) -> set[int]:
-        """Replicates that the same study has run for another board, which drew another order of the first pass."""
+        """Replicates that the same study has run for another board, which drew another order of the first run."""
         any_order = {key: value for key, value in self._study.items() if key != "order"}
         return {
             convert(line["replicate"], int, source=_USAGE)

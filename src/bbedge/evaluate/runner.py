@@ -314,7 +314,7 @@ class _Runner:
         first, saved = self.first.place if over else None, None
         # What an attempt that was abandoned has cost is not known.
         if first is not None and len(self.board.state.epoch.attempts.get(first, ())) == 1:
-            saved = handover.first_pass_saving(self.call.study, self.first.benchmark, self.journal, first=first)
+            saved = handover.saving_in_first_run(self.call.study, self.first.benchmark, self.journal, first=first)
         ended = Ended(
             reason=reason,
             answer=self._answer(),
@@ -324,7 +324,7 @@ class _Runner:
             design=self.board.design,
             problems=tuple(self.call.problems.values()),
             reached=reached,
-            first_pass=saved,
+            first_run=saved,
         )
         self.call.watch(ended)
         return ended

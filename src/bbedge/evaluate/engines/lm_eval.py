@@ -1,7 +1,7 @@
 """lm-evaluation-harness as the engine: a run of it for every model and replicate, read by our reader of its logs.
 
 A run is the unit: it is scored completely or repeated completely. It has all documents, or those of a part of the first
-pass. Which documents there are is found by running the tasks once with the tool's own dummy model, which answers
+run. Which documents there are is found by running the tasks once with the tool's own dummy model, which answers
 without a server; so items have the names that the reader gives them, and a task that cannot be loaded is found before
 anything is frozen.
 """

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.copies import Copy, Fingerprint, always_repeating, described, find_copies, fingerprints
+from bbedge.core.copies import Copy, ScoreFingerprint, always_repeating, described, find_copies, fingerprints
 from bbedge.core.scores import JudgedScores, Scores, SeenCopies
 from bbedge.errors import Argument, DataError
 from bbedge.readers.assemble.coding import Coder
@@ -221,7 +221,7 @@ def _kept_panels(gaps: MissingCells, kept: Kept, values: NDArray[np.float64]) ->
 
 
 def repeated_replicates(
-    copies: Sequence[Copy], prints: Sequence[Mapping[str, Fingerprint]], replicates: Sequence[str], *, n_items: int
+    copies: Sequence[Copy], prints: Sequence[Mapping[str, ScoreFingerprint]], replicates: Sequence[str], *, n_items: int
 ) -> Iterator[Note]:
     """Replicates that repeat others, and models that repeat themselves in all of them."""
     if copies:
