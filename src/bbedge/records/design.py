@@ -297,8 +297,8 @@ class Counting(TypedDict, total=False):
         IncompleteRule | None,
         option(
             "Count runs that are missing altogether by the rule of the design, which this repeats. Without it, a "
-            "replicate stays incomplete until every active model has run, and a part until it has every score. Missing "
-            "scores are final."
+            "replicate stays incomplete until every active model has run, and a part that lacks scores is refused "
+            "(refuse). Missing scores are final."
         ),
     ]
 

@@ -89,7 +89,7 @@ def option(
 
 
 ScoreRange = Annotated[
-    tuple[Number, Number], option("Lowest and highest possible score, for instance 0 10.", metavar="LO HI")
+    tuple[float, float], option("Lowest and highest possible score, for instance 0 10.", metavar="LO HI")
 ]
 """The scale that scores are read on."""
 
