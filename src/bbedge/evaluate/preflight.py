@@ -65,7 +65,7 @@ def preflight(call: StudyCall, models: Sequence[StudyModel]) -> Checked:
             place = None if what.endpoint is None else redacted(without_credentials(what.endpoint), call.secrets)
             call.watch(replace(what, endpoint=place))
         else:
-            failed.append(call.count(what))
+            failed.append(call.report_failure(what))
 
     seeds = RequestSeeds.from_parts("preflight", study.protocol_hash)
     call.watch(CheckBegun(models=tuple(model.name for model in models)))

@@ -48,7 +48,7 @@ def remove_unfinished(folder: Path) -> None:
 
 
 @contextmanager
-def reading(file: Path, advice: str = "") -> Iterator[None]:
+def errors_naming(file: Path, advice: str = "") -> Iterator[None]:
     """Name the file of a run that is missing, or that is not what was written."""
     try:
         yield
@@ -173,7 +173,7 @@ class TiledRun:
     def open(cls, folder: Path) -> TiledRun:
         """The run of a folder."""
         file = folder / _DESIGN
-        with reading(file):
+        with errors_naming(file):
             if not file.exists():
                 raise DataError(
                     f"{shown_path(folder)}: no tiled run here; create one. On a cluster the folder must be on a file "
@@ -228,7 +228,7 @@ class TiledRun:
     def loaded(self, file: Path) -> Iterator[tuple[int, Any]]:
         """How many replicates a file of this run has, and its arrays, each read when it is asked for."""
         with (
-            reading(file, _INCOMPLETE),
+            errors_naming(file, _INCOMPLETE),
             file.open("rb") as stream,
             np.load(stream, allow_pickle=False) as arrays,
         ):
@@ -254,7 +254,7 @@ class TiledRun:
     def progress(self) -> TiledProgress:
         """The looks so far, and what was begun."""
         file = self.folder / _JOURNAL
-        with reading(file):
+        with errors_naming(file):
             content = json.loads(file.read_text(encoding="utf-8"))
             return TiledProgress(looks=tuple(TiledLook(**look) for look in content["looks"]), begun=content["begun"])
 
