@@ -30,7 +30,7 @@ from bbedge.evaluate.journal_file import (
     record_from,
     write_judgements,
 )
-from bbedge.files import LockedError, lock
+from bbedge.files import LockedError, lock, system_errors
 from bbedge.records.codec import convert
 from bbedge.records.journal import Done, Failed, Judged, Line, Lost, Replicate, Sent, Usage
 from bbedge.text import shown_path
@@ -71,11 +71,9 @@ class Journal:
         self._finished: list[Replicate] | None = None
 
     def __enter__(self) -> Journal:
-        try:
+        with system_errors(self.folder, "written", kind=EvaluationError):
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock = (self.folder / _LOCK).open("ab")
-        except OSError as error:
-            raise EvaluationError(f"{shown_path(self.folder)}: cannot be written ({error.strerror})") from error
         try:
             lock(self._lock)
         except LockedError as error:

@@ -49,6 +49,7 @@ from bbedge.evaluate.engines.process import redact_files
 from bbedge.evaluate.failures import Problem
 from bbedge.evaluate.servers import variables
 from bbedge.evaluate.specification import EvaluationSpec
+from bbedge.files import system_errors
 from bbedge.readers import read_scores
 from bbedge.records.journal import Done, Failed, Usage
 from bbedge.records.study import LmEvalBenchmark, StudyModel
@@ -105,12 +106,10 @@ class LmEvalEngine:
     def _temporary(self, purpose: str) -> Path:
         """A folder for a run that is none of the study."""
         parent = self._study.folder / "lm_eval"
-        try:
+        with system_errors(parent, "written", kind=EvaluationError):
             parent.mkdir(parents=True, exist_ok=True)
             # No lock is held yet: another command may be doing the same.
             return Path(tempfile.mkdtemp(prefix=f"{purpose}-", dir=parent))
-        except OSError as error:
-            raise EvaluationError(f"{shown_path(parent)}: cannot be written ({error.strerror})") from error
 
     def addresses(self) -> Mapping[str, str]:
         """Those of the study, or of the types of models; others may read the environment."""
