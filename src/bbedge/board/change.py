@@ -188,8 +188,7 @@ class Change:
         """Join a new model's runs with the stored replicates; ``counting`` is as in :meth:`add`."""
         rule, copies = counting.get("incomplete"), counting.get("copies") or self.state.design.copies
         self._check_rule(rule)
-        whole_runs = rule not in (None, "refuse")
-        event, runs = proposed_model(name, scores, self.state, copies, whole_runs=whole_runs)
+        event, runs = proposed_model(name, scores, self.state, copies, whole_runs=rule not in (None, "refuse"))
         return Added.by([self.append(event, {place: {name: run} for place, run in enumerate(runs, start=1)})])
 
     def _check_rule(self, rule: IncompleteRule | None) -> None:

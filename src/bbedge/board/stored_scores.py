@@ -170,8 +170,8 @@ def stored_scores(board: Board, models: Sequence[str]) -> Scores:
                 raise BoardError(f"{board.name}: replicate {place} of {len(values)} lacks {listed(lacking)}")
             into[:] = [panel[model] for model in models]
     values.flags.writeable = False
-    numbers = range(1, len(values) + 1)
-    return replace(scores_of(board.state, values, models, epoch.items, numbers), columns=dict(epoch.columns))
+    found = scores_of(board.state, values, models, epoch.items, range(1, len(values) + 1))
+    return replace(found, columns=dict(epoch.columns))
 
 
 def scores_of(

@@ -122,8 +122,7 @@ def _record(group: type) -> type[Struct]:
 def _made(group: type, given: dict[str, Any]) -> object:
     """The group with the options that were given, or with their defaults."""
     record = _record(group)
-    fields = {field.name: field for field in structs.fields(record)}
-    defaults = {name: field.default for name, field in fields.items() if field.default in ((), UNSET)}
+    defaults = {field.name: field.default for field in structs.fields(record) if field.default in ((), UNSET)}
     stated = {name: defaults.get(name) if value is None else value for name, value in given.items()}
     made = record_from_arguments(record, {name: value for name, value in stated.items() if value is not UNSET})
     return made if record is group else structs.asdict(made)
