@@ -308,7 +308,7 @@ def _check_next(scores: Scores, state: BoardState, seen: Sequence[str], *, count
         not beyond,
         f"{counted(len(beyond), 'item')} {'is' if len(beyond) == 1 else 'are'} not among those up to the next "
         f"checkpoint: {listed(beyond)}. A look uses nothing beyond its checkpoint: leave them out, or add the complete "
-        "pass",
+        "run",
     )
 
 
