@@ -1,4 +1,4 @@
-"""Looks inside the first pass, slow and literal: one direction, order, block, stake and checkpoint at a time.
+"""Looks inside the first run, slow and literal: one direction, order, block, stake and checkpoint at a time.
 
 Nothing here is shared with the package. A panel is a list of rows, one per model; NaN is a missing score, which is 0
 for the better model of a direction and 1 for the worse one.
@@ -70,7 +70,7 @@ class Setting:
         return sorted(found.items())
 
     def stakes(self, n: int, share: float, tau: float | None = None) -> list[float]:
-        """Twelve stakes for ``n`` blocks and one pass; with another tau, cut to what that allows."""
+        """Twelve stakes for ``n`` blocks and one run; with another tau, cut to what that allows."""
         worth = sum((self.weight(block) / self.heaviest) ** 2 for block in self.members) * n / len(self.members)
         budget = 2 * math.log(self.directions / (self.alpha * share))
         grid = []

@@ -1,7 +1,7 @@
 """Logs of the shapes that tools document, written by hand, of tools that do not run without a network or a container.
 
 ``python tests/suite_makers.py`` writes those in ``tests/logs``. Every maker takes a folder and makes the logs of two
-models, with three passes over four tasks; what it returns are the files that a reader opens.
+models, with three runs over four tasks; what it returns are the files that a reader opens.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def write(path, content):
 
 
 def answers(model):
-    """Every pass over every task: the number of the task, its name, the trial from 0, and whether it is solved."""
+    """Every run over every task: the number of the task, its name, the trial from 0, and whether it is solved."""
     for trial in range(TRIALS):
         for number, task in enumerate(TASKS):
             yield number, task, trial, right(model, task, trial)

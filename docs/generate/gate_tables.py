@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.forecast import Outlook
+from bbedge.core.forecast import PairAssumptions
 from bbedge.core.scores import Scores
 from bbedge.gate import Claim, Gate, Policy
 from bbedge.gate.verdicts import ClaimForecast
@@ -49,7 +49,7 @@ def forecast(n_items: int, margin: float) -> ClaimForecast:
     scores = Scores.of(np.zeros((1, 2, n_items)), models=["new", "old"], items=[f"q{i}" for i in range(n_items)])
     claim = Claim(kind="not_worse_by", amount=margin)
     both = chances(n_items, 0.0)
-    noise = Outlook(noise=float((both * (1.0 - both)).sum(axis=0).mean() / 4.0), unevenness=0.0)
+    noise = PairAssumptions(noise=float((both * (1.0 - both)).sum(axis=0).mean() / 4.0), unevenness=0.0)
     (found,) = Gate(Policy(candidates=("new",), baseline="old", claims=(claim,)), scores).forecasts(noise)
     return found
 

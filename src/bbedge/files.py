@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from bbedge.errors import DataError, FormatError
+from bbedge.errors import BbedgeError, DataError, FormatError, Part
 from bbedge.text import shown_path
 
 try:
@@ -29,12 +29,22 @@ _NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK, errno.EINVAL, errno.EBAD
 _CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM, errno.EBADF)
 
 
+@contextmanager
+def system_errors(
+    path: str | os.PathLike[str], what: str, *advice: Part, kind: type[BbedgeError] = DataError
+) -> Iterator[None]:
+    """Name the file for which the system refuses something: ``PATH: cannot be written (REASON)``, then the advice."""
+    try:
+        yield
+    except OSError as error:
+        raise kind(f"{shown_path(path)}: cannot be {what} ({error.strerror or error})", *advice) from error
+
+
 def read_text(path: Path, *, encoding: str = "utf-8") -> str:
     """The text of a file that the user names."""
     try:
-        return path.read_text(encoding=encoding)
-    except OSError as error:
-        raise FormatError(f"{shown_path(path)}: cannot be read ({error.strerror})") from error
+        with system_errors(path, "read", kind=FormatError):
+            return path.read_text(encoding=encoding)
     except UnicodeDecodeError as error:
         raise FormatError(f"{shown_path(path)}: not a text file in UTF-8 ({error})") from error
 

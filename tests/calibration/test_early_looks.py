@@ -1,4 +1,4 @@
-"""Looks inside the first pass: any false edge or margin at any checkpoint or pass, and bugs that must be found."""
+"""Looks inside the first run: any false edge or margin at any checkpoint or run, and bugs that must be found."""
 
 import itertools
 from dataclasses import dataclass, field
@@ -72,7 +72,7 @@ NULLS = {
 
 
 def false_runs(null, *, n, first_seed):
-    """Repetitions with any false edge, and with any false margin, in any view at any checkpoint or pass.
+    """Repetitions with any false edge, and with any false margin, in any view at any checkpoint or run.
 
     Every batch has an order of its own. Margins take longer, so that they are read in the first four batches.
     """
@@ -96,7 +96,7 @@ def false_in_batch(null, rng, *, with_margins):
 
 
 def taken_in(evidence, plan, panels):
-    """Take in checkpoint after checkpoint and then pass after pass; a look may follow each."""
+    """Take in checkpoint after checkpoint and then run after run; a look may follow each."""
     for number in numbers(plan):
         yield evidence.update(panels[0][..., plan.new_places(number)], plan.checkpoints[number - 1].blocks)
     for panel in panels:
@@ -108,7 +108,7 @@ def numbers(plan):
 
 
 @pytest.mark.parametrize("name", NULLS)
-def test_false_edges_over_all_checkpoints_and_passes(name):
+def test_false_edges_over_all_checkpoints_and_runs(name):
     n = 400
     edges, margins = false_runs(NULLS[name], n=n, first_seed=1)
     show(f"early looks, {name}: {edges}/{n} false edges, {margins}/{4 * BATCH} false margins")
@@ -117,7 +117,7 @@ def test_false_edges_over_all_checkpoints_and_passes(name):
 
 
 @pytest.mark.parametrize("name", NULLS)
-def test_false_edges_over_all_checkpoints_and_passes_ten_thousand_times(name):
+def test_false_edges_over_all_checkpoints_and_runs_ten_thousand_times(name):
     n = 10_000
     edges, margins = false_runs(NULLS[name], n=n, first_seed=2)
     show(f"early looks, {name}: {edges}/{n} false edges, {margins}/{4 * BATCH} false margins")
@@ -131,7 +131,7 @@ def test_false_edges_over_all_checkpoints_and_passes_ten_thousand_times(name):
 def dropping_run(null, rng):
     """Whether a run that drops models between checkpoints certifies anything false.
 
-    Whoever is behind is dropped with probability one half after every checkpoint and pass, for as long as two are left.
+    Whoever is behind is dropped with probability one half after every checkpoint and run, for as long as two are left.
     """
     design = null.design(int(rng.integers(2**63)), margin_share=0.0)
     certifier, panels, true = Certifier(design), null.panels(rng), null.differences(design.weights)
@@ -217,7 +217,7 @@ CHANCES = np.array([[0.9, 0.2, 0.4], [0.1, 0.6, 0.8]])
 ANSWERS = [np.array(bits, dtype=float).reshape(2, 3) for bits in itertools.product((0, 1), repeat=6)]
 
 
-def all_first_passes():
+def all_first_runs():
     """Two models on three items, equal in the mean: every order and every answer, with its probability."""
     for order in itertools.permutations(range(3)):
         chances = CHANCES[:, list(order)]
@@ -240,7 +240,7 @@ def small(*fractions, **options):
 def test_a_checkpoint_chosen_after_looking_has_more_than_one_on_average():
     """Exactly: each of two checkpoints by itself has at most its weight, the better of the two has more."""
     designs, sums = [small(0.3), small(0.6)], np.zeros(3)
-    for _, panel, p in all_first_passes():
+    for _, panel, p in all_first_runs():
         found = []
         for design in designs:
             certifier, placed = Certifier(design), in_run_order(design, panel)
@@ -257,10 +257,10 @@ def best_stop(design):
     """The mean evidence of a true null under the best rule for stopping, exactly.
 
     The rule knows everything that was seen at the checkpoint, and stops there if what it would have at the end of the
-    pass is less on average.
+    run is less on average.
     """
     seen: dict[tuple, list] = {}
-    for order, panel, p in all_first_passes():
+    for order, panel, p in all_first_runs():
         certifier, placed = Certifier(design), in_run_order(design, panel)
         columns = plan_of(design).new_places(1)
         early = np.exp(certifier.update(placed[:, columns], certifier.next_checkpoint.blocks).log_e[0, 1])
@@ -270,8 +270,8 @@ def best_stop(design):
     return sum(max(p @ early, p @ late) for p, early, late in found)
 
 
-def test_the_weight_of_complete_passes_inside_the_pass_is_caught(monkeypatch):
-    """Counted before the pass is complete, it can be kept where its evidence is going to fall: more than 1 on average.
+def test_the_weight_of_complete_runs_inside_the_run_is_caught(monkeypatch):
+    """Counted before the run is complete, it can be kept where its evidence is going to fall: more than 1 on average.
 
     Stopping models when their prospects are bad is what a runner does. Rates of false edges would hardly show it.
     """

@@ -8,7 +8,7 @@ import pytest
 
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
-from bbedge.core.forecast import Forecast, Outlook
+from bbedge.core.forecast import Forecast, PairAssumptions
 from bbedge.core.scores import Scores
 from bbedge.gate import Claim, Gate, Policy, verdicts
 from bbedge.gate.verdicts import AGAINST, FOR
@@ -214,7 +214,7 @@ def check_forecast(n_items: int, margin: float, *, n: int, seed: int) -> None:
     design, looks, both = gate_design(n_items, margin), 14, chances(n_items, 0.0)
     noise = float((both * (1.0 - both)).sum(axis=0).mean() / 4.0)
     now = passes(design, looks=looks, n=n, seed=seed)
-    forecast = Forecast(design=design, outlook=Outlook(noise=noise, unevenness=0.0))
+    forecast = Forecast(design=design, assumed=PairAssumptions(noise=noise, unevenness=0.0))
     expected = np.array([forecast.power(0.0, r) for r in range(1, looks + 1)])
     for name, found in (("at the look", now), ("at any look so far", np.logical_or.accumulate(now, axis=0))):
         for level in (0.5, 0.8, 0.9):

@@ -1,4 +1,4 @@
-"""Scores that depend on the place in the first pass: sound runs rarely raise the alarm, a server that degrades does."""
+"""Scores that depend on the place in the first run: sound runs rarely raise the alarm, a server that degrades does."""
 
 import numpy as np
 import pytest
@@ -68,7 +68,7 @@ def check_power(n_models, n_blocks, *, failing, share, n, least):
 
 
 @pytest.mark.parametrize(("failing", "share", "least"), [(1, 0.9, 0.95), (1, 0.5, 0.7), (2, 0.5, 0.9)])
-def test_a_server_that_degrades_after_most_of_the_pass_raises_it(failing, share, least):
+def test_a_server_that_degrades_after_most_of_the_run_raises_it(failing, share, least):
     check_power(2, 200, failing=failing, share=share, n=40, least=least)
 
 
@@ -89,7 +89,7 @@ def stopped_alarm(rng, seed):
     return position is not None and position.is_alarm
 
 
-def test_stopping_models_inside_the_pass_raises_hardly_more_alarms():
+def test_stopping_models_inside_the_run_raises_hardly_more_alarms():
     n = 1000
     raised = sum(stopped_alarm(rng, seed) for seed, rng in enumerate(np.random.default_rng(7).spawn(n)))
     show(f"positions with stopped models {raised}/{n}")

@@ -73,26 +73,26 @@ def test_a_harness_goes_from_checkpoint_to_checkpoint(made):
     ):
         said = made("next", BOARD)
         models = MODELS if number == 1 else MODELS[:2]
-        assert f"Run {len(models)} models on the next {count} items of the first pass, up to {at}" in said
+        assert f"Run {len(models)} models on the next {count} items of the first run, up to {at}" in said
         assert "bbedge board add board.bbedge FILES --part" in said
         assert f"Models: {', '.join(models)} Items: {' '.join(Board.open(BOARD).next_items)}" in said
         run = following(made)
         assert (run["kind"], run["checkpoint"]["number"], run["models"]) == ("part", number, models)
         assert harness(models=models) == run["items"] == list(Board.open(BOARD).next_items)
         said = made("add", BOARD, "scores.csv", "--part")
-        assert f"Added a part of the first pass, which is at {at} now." in said
+        assert f"Added a part of the first run, which is at {at} now." in said
         assert "pairs certified (" in said
         if number == 1:
             made("retire", BOARD, "poor")
     assert "new good > fair (log e" in said
     assert "checkpoint 2)" in said
     said = made("next", BOARD)
-    assert "Run 2 models on the last 30 items, because every checkpoint of the first pass has passed" in said
+    assert "Run 2 models on the last 30 items, because every checkpoint of the first run has passed" in said
     assert following(made)["kind"] == "rest"
     harness(models=MODELS[:2])
     assert "Added replicate 1." in made("add", BOARD, "scores.csv")  # poor is in the file up to its last checkpoint
     said = made("next", BOARD)
-    assert "Run 2 models on all 60 items, because the first pass is complete and later ones have no checkpoints" in said
+    assert "Run 2 models on all 60 items, because the first run is complete and later ones have no checkpoints" in said
     assert "then add the complete replicate 2: bbedge board add board.bbedge FILES" in said
     assert "all is in order" in made("verify", BOARD)
     assert "epoch 1, replicate 1 up to 30 blocks, 2" in made("log", BOARD)
@@ -149,7 +149,7 @@ def test_items_beyond_the_checkpoint_are_refused(made):
     harness(table="items.csv")
     refused = made("add", BOARD, "scores.csv", "--part", code=2)
     assert "54 items are not among those up to the next checkpoint" in refused
-    assert "A look uses nothing beyond its checkpoint: leave them out, or add the complete pass" in refused
+    assert "A look uses nothing beyond its checkpoint: leave them out, or add the complete run" in refused
     assert len(Board.open(BOARD).events) == 1
 
 
@@ -189,7 +189,7 @@ def test_changed_scores_are_refused(made):
     made("add", BOARD, "scores.csv", "--part")
     again = made("add", BOARD, "scores.csv", "--part", code=2)
     assert "24 of the 24 items up to the next checkpoint are not in these scores" in again
-    assert "the first pass is at checkpoint 1" in again
+    assert "the first run is at checkpoint 1" in again
     following(made)
     harness()
     text = Path("scores.csv").read_text().replace(f"good,{items[0]},1", f"good,{items[0]},0")
@@ -199,7 +199,7 @@ def test_changed_scores_are_refused(made):
     made("add", BOARD, "scores.csv", "--part")
 
 
-def test_parts_in_files_of_their_own_make_the_complete_pass(made):
+def test_parts_in_files_of_their_own_make_the_complete_run(made):
     for part in ("1.csv", "2.csv"):
         following(made)
         harness(part)

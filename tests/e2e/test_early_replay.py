@@ -1,4 +1,4 @@
-"""A public table replayed as it would have been run: random orders, checkpoints, models dropped in the first pass."""
+"""A public table replayed as it would have been run: random orders, checkpoints, models dropped in the first run."""
 
 import os
 from pathlib import Path
@@ -21,7 +21,7 @@ def gsm():
 
 
 def replay(scores, seed):
-    """The part of one pass that is run until the Top-5 is known or the pass is complete."""
+    """The part of one run that is run until the Top-5 is known or the run is complete."""
     design = Design.make(scores.models, scores.items, checkpoints=Checkpoints(order_seed=seed))
     question, certifier, panel, n = parse_question("top-5", scores.models), Certifier(design), scores.values[0], 0
     while True:
@@ -39,14 +39,14 @@ def replay(scores, seed):
         certifier.stop([model for model in certifier.evidence.active if model not in needed])
 
 
-def test_about_64_percent_of_a_pass_is_run_for_the_top_5(gsm):
+def test_about_64_percent_of_a_run_is_made_for_the_top_5(gsm):
     assert len(gsm.models) == 43
     assert len(gsm.items) == 1319
     shares = [replay(gsm, seed) for seed in range(6)]
     assert abs(np.mean(shares) - 0.64) <= 0.05
 
 
-def test_almost_all_pairs_are_still_certified_at_the_end_of_a_complete_pass(gsm):
+def test_almost_all_pairs_are_still_certified_at_the_end_of_a_complete_run(gsm):
     for seed in range(3):
         certifier = Certifier(Design.make(gsm.models, gsm.items, checkpoints=Checkpoints(order_seed=seed)))
         certifier.update(gsm.values[0])

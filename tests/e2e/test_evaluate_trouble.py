@@ -215,7 +215,7 @@ def test_a_dry_run_prints_requests_tokens_and_money(tmp_path, scripted):
     assert code == 0, err
     rows = [line.split() for line in out.splitlines()]
     assert ["m90", "40", "600", "±", "0", "$0.01"] in rows
-    assert ["at", "most", "4", "passes", "320", "4,800", "±", "0", "$0.06"] in rows
+    assert ["at", "most", "4", "runs", "320", "4,800", "±", "0", "$0.06"] in rows
     assert "This dry run made 22 requests with 330 tokens" in out
     assert not study.with_suffix(".bbedge").exists()
     code, out, _ = run(study, "--dry-run", "--pilot", "0", "--json")

@@ -88,7 +88,7 @@ def test_a_study_is_run_until_it_is_answered(bbedge, study, port):
     assert "one seed per run" not in shown.out
 
 
-def test_a_document_has_its_examples_in_every_part_of_the_first_pass(bbedge, study, port):
+def test_a_document_has_its_examples_in_every_part_of_the_first_run(bbedge, study, port):
     """Three of four blocks are in parts; the tool's own option for documents would draw other examples for them."""
     study.write_text(f'checkpoints = [0.25, 0.5]\ndrop = "never"\n{study.read_text()}')
     ended = bbedge("evaluate", study, "--json", "--replicates", "2")
@@ -100,7 +100,7 @@ def test_a_document_has_its_examples_in_every_part_of_the_first_pass(bbedge, stu
     runs = list((study.parent / "study.run").glob("replicate-00001/model-001/attempt-*"))
     assert len(runs) == 3
     assert len(list((study.parent / "study.run").glob("replicate-00002/model-001/attempt-*"))) == 1
-    assert len(prompts) == 12  # as in the second pass, which is a run of all documents
+    assert len(prompts) == 12  # as in the second run, which is a run of all documents
     assert len(asked) == 2 * 24
 
 

@@ -21,8 +21,8 @@ from bbedge.display.page.payload import MOST_PLAIN
 from bbedge.display.page.table import MOST_ROWS, ModelInfo
 from bbedge.display.ranking import ordinal
 from e2e.browsing import HOSTILE, document_of, drawn, in_order, rank
-from unit.board.passes import ITEMS, MODELS
-from unit.board.passes import drawn as values_inside
+from unit.board.first_runs import ITEMS, MODELS
+from unit.board.first_runs import drawn as values_inside
 from unit.certificate.documents import many
 from unit.display.test_means_over_some_items import made as partial_certificate
 

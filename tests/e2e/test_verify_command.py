@@ -332,7 +332,7 @@ def test_logs_are_verified_from_another_folder(bbedge, place, folder):
 
 
 def test_looks_inside_the_first_run_are_verified_from_a_table(bbedge, place):
-    """A certifier in Python: two looks, a model that was stopped after the first, and a pass that is not complete."""
+    """A certifier in Python: two looks, a model that was stopped after the first, and a run that is not complete."""
     models, items = ("high", "low", "mid"), tuple(f"q{i}" for i in range(40))
     points = {"high": 1.0, "mid": 0.5, "low": 0.0}
     design = Design.make(models, items, checkpoints=Checkpoints(order_seed=3, fractions=(0.2, 0.5)))

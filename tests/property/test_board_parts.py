@@ -1,4 +1,4 @@
-"""A board whose first pass comes in parts says what a certifier says that is given the same parts."""
+"""A board whose first run comes in parts says what a certifier says that is given the same parts."""
 
 import tempfile
 from pathlib import Path
@@ -17,7 +17,7 @@ MODELS = ("a", "b", "c")
 
 
 @st.composite
-def passes(draw):
+def runs(draw):
     """Items, their blocks, the order, the looks that are taken, which model stops after which, and the scores."""
     count = draw(st.integers(8, 24))
     blocks = tuple(f"k{draw(st.integers(0, count // 2))}" for _ in range(count))
@@ -27,8 +27,8 @@ def passes(draw):
     return count, blocks, seed, order, looks, stop, missing
 
 
-def check(given_pass):
-    count, blocks, seed, order, looks, stop, missing = given_pass
+def check(given_run):
+    count, blocks, seed, order, looks, stop, missing = given_run
     if len(set(blocks)) < 3:
         return
     items = tuple(f"q{i}" for i in range(count))
@@ -65,13 +65,13 @@ def check(given_pass):
 
 
 @settings(max_examples=8, deadline=None)
-@given(passes())
-def test_a_board_with_parts_is_a_certifier_with_parts(given_pass):
-    check(given_pass)
+@given(runs())
+def test_a_board_with_parts_is_a_certifier_with_parts(given_run):
+    check(given_run)
 
 
 @pytest.mark.nightly
 @settings(max_examples=60, deadline=None)
-@given(passes())
-def test_a_board_with_parts_is_a_certifier_with_parts_in_many_passes(given_pass):
-    check(given_pass)
+@given(runs())
+def test_a_board_with_parts_is_a_certifier_with_parts_in_many_runs(given_run):
+    check(given_run)

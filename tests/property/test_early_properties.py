@@ -1,4 +1,4 @@
-"""What must hold of looks inside the first pass, whatever the scores."""
+"""What must hold of looks inside the first run, whatever the scores."""
 
 import numpy as np
 import pytest
@@ -120,7 +120,7 @@ def test_relabelling_and_reordering_change_nothing(case, order, random):
 
 @given(cases())
 @examples
-def test_evidence_only_grows_inside_the_pass_and_its_looks_do_not_change_its_end(case):
+def test_evidence_only_grows_inside_the_run_and_its_looks_do_not_change_its_end(case):
     items, panels, options = case
     design = Design.make(MODELS, items, **options)
     certifier, at_once = Certifier(design), Certifier(design)
@@ -140,7 +140,7 @@ def test_evidence_only_grows_inside_the_pass_and_its_looks_do_not_change_its_end
 
 @given(cases())
 @examples
-def test_complete_passes_pay_the_weight_of_the_checkpoints_at_most(case):
+def test_complete_runs_pay_the_weight_of_the_checkpoints_at_most(case):
     items, panels, options = case
     design = Design.make(MODELS, items, **options)
     plain = structs.replace(design, checkpoints=None)

@@ -141,7 +141,7 @@ def without_bounds(kind):
 def test_arguments_are_the_options_with_their_types():
     fields = get_type_hints(Options, include_extras=True)
     arguments = get_type_hints(OptionArguments)
-    assert list(arguments) == list(Options.__struct_fields__)
+    assert arguments.keys() == set(Options.__struct_fields__)
     assert {name: without_bounds(fields[name]) for name in arguments} == arguments
 
 

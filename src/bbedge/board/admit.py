@@ -194,7 +194,7 @@ def _check_vector(
     """Refuse scores that are not those of the event, or that no run can have."""
     refuse_unless(vector.print.digest == digest, f"the scores of {which} were changed")
     scores = vector.scores
-    what = "the benchmark" if len(items) == len(state.epoch.items) else "this part of the first pass"
+    what = "the benchmark" if len(items) == len(state.epoch.items) else "this part of the first run"
     refuse_unless(
         scores.shape == (len(items),),
         f"model {quoted(model)} has {scores.size} scores; {what} has {len(items)} items",

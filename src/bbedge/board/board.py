@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from bbedge.board.admit import admit, create, registration
 from bbedge.board.change import Added, Change, created, load, replay
@@ -23,7 +23,7 @@ from bbedge.errors import BoardError
 from bbedge.ledger.archive import export_file
 from bbedge.ledger.chain import LedgerEvent
 from bbedge.ledger.store import Store
-from bbedge.records.design import IncompleteRule
+from bbedge.records.design import Counting
 from bbedge.records.events import (
     AbandonReason,
     AttemptBegun,
@@ -38,7 +38,6 @@ from bbedge.records.events import (
     WithoutEvidence,
 )
 from bbedge.records.notes import Note
-from bbedge.records.values import Copies
 from bbedge.text import counted
 
 
@@ -215,8 +214,7 @@ class Board:
         scores: Scores,
         *,
         upto: int | None = None,
-        copies: Copies | None = None,
-        incomplete: IncompleteRule | None = None,
+        **counting: Unpack[Counting],
     ) -> Added:
         """Append complete replicates, in order, and look after each. All of them are kept, or none.
 
@@ -240,19 +238,19 @@ class Board:
         **Needs:** with ``upto``, every active model has run these items and all before, in this order.
         """
         with self._change() as change:
-            return change.add(scores, copies, incomplete, upto)
+            return change.add(scores, counting, upto)
 
     @property
     def next_checkpoint(self) -> Checkpoint | None:
-        """The checkpoint that the first pass comes to next; ``None`` if the next look is after a complete pass."""
+        """The checkpoint that the first run comes to next; ``None`` if the next look is after a complete run."""
         return self._state.epoch.next_checkpoint
 
     @property
     def next_items(self) -> tuple[str, ...]:
-        """The items to run next in the first pass, in their order: up to the next checkpoint, or all that are left.
+        """The items to run next in the first run, in their order: up to the next checkpoint, or all that are left.
 
         They follow from the seed that the board drew. Empty if the design has no checkpoints, during a pilot, and once
-        the first pass is complete: then replicates are complete ones.
+        the first run is complete: then replicates are complete ones.
         """
         return self._state.epoch.next_items
 
@@ -261,14 +259,7 @@ class Board:
         """What the active models have to run next: :attr:`next_items`, or a complete replicate where there are none."""
         return NextRun.of(self._state)
 
-    def add_model(
-        self,
-        name: str,
-        scores: Scores | None = None,
-        *,
-        copies: Copies | None = None,
-        incomplete: IncompleteRule | None = None,
-    ) -> Added:
+    def add_model(self, name: str, scores: Scores | None = None, **counting: Unpack[Counting]) -> Added:
         """Join a new model's runs with the stored replicates under the pairing rule and test its directions.
 
         Before an epoch's first replicate there is nothing to join, and no scores are needed. Runs that repeat each
@@ -276,7 +267,7 @@ class Board:
         """
         self._store.check_storable([name])
         with self._change() as change:
-            return change.add_model(name, scores, copies, incomplete)
+            return change.add_model(name, scores, counting)
 
     def add_items(
         self,

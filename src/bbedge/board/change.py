@@ -21,7 +21,7 @@ from bbedge.ledger.chain import LedgerEvent, checked_events
 from bbedge.ledger.store import Session, Vector
 from bbedge.ledger.vectors import digest
 from bbedge.records.codec import to_json
-from bbedge.records.design import IncompleteRule
+from bbedge.records.design import Counting, IncompleteRule
 from bbedge.records.events import (
     BoardEvent,
     Created,
@@ -31,7 +31,6 @@ from bbedge.records.events import (
     ReplicateAdded,
     WithoutEvidence,
 )
-from bbedge.records.values import Copies
 
 
 def whole_ledger(session: Session) -> list[LedgerEvent]:
@@ -151,14 +150,15 @@ class Change:
     scores: StoredScores
     """The stored scores."""
 
-    def add(self, scores: Scores, copies: Copies | None, rule: IncompleteRule | None, upto: int | None = None) -> Added:
+    def add(self, scores: Scores, counting: Counting, upto: int | None = None) -> Added:
         """Add replicates, in order, or the first one up to its next checkpoint.
 
-        If ``rule`` is that of the design for missing scores, also those that lack the runs of a model altogether.
+        If the rule for missing scores is that of the design, also those that lack the runs of a model altogether.
         """
+        state, rule = self.state, counting.get("incomplete")
+        copies = counting.get("copies") or state.design.copies
         if upto is None or rule != "refuse":
             self._check_rule(rule)
-        state, copies = self.state, copies or self.state.design.copies
         checkpoint = None if upto is None else state.upcoming(upto)
         if upto is not None:
             check_first_run(scores, state)
@@ -184,11 +184,11 @@ class Change:
             checkpoint=checkpoint,
         )
 
-    def add_model(self, name: str, scores: Scores | None, copies: Copies | None, rule: IncompleteRule | None) -> Added:
-        """Join a new model's runs with the stored replicates; ``rule`` is as in :meth:`add`."""
+    def add_model(self, name: str, scores: Scores | None, counting: Counting) -> Added:
+        """Join a new model's runs with the stored replicates; ``counting`` is as in :meth:`add`."""
+        rule, copies = counting.get("incomplete"), counting.get("copies") or self.state.design.copies
         self._check_rule(rule)
-        copies, whole_runs = copies or self.state.design.copies, rule not in (None, "refuse")
-        event, runs = proposed_model(name, scores, self.state, copies, whole_runs=whole_runs)
+        event, runs = proposed_model(name, scores, self.state, copies, whole_runs=rule not in (None, "refuse"))
         return Added.by([self.append(event, {place: {name: run} for place, run in enumerate(runs, start=1)})])
 
     def _check_rule(self, rule: IncompleteRule | None) -> None:

@@ -24,6 +24,7 @@ from bbedge.records.codec import canonical, convert, parse_toml, to_json
 from bbedge.records.design import BoardOptions, Headline, Views
 from bbedge.records.events import MOST_PILOTS
 from bbedge.records.options import declared
+from bbedge.records.values import Gaps
 from bbedge.text import quoted
 
 Columns = Mapping[str, Sequence[str]]
@@ -133,8 +134,12 @@ class BoardDesign(BoardOptions, frozen=True, kw_only=True):
 
     def _core_options(self, level: float) -> dict[str, Any]:
         """What does not depend on models and items, for claims at this level."""
-        gaps = "worst-case" if self.incomplete == "worst-case" else "refuse"
-        return {**declared(self), "alpha": level, "gaps": gaps}
+        return {**declared(self), "alpha": level, "gaps": self.gaps}
+
+    @property
+    def gaps(self) -> Gaps:
+        """How missing scores count in panels, in which those that count as zero are zeros."""
+        return "worst-case" if self.incomplete == "worst-case" else "refuse"
 
     @property
     def columns(self) -> tuple[str, ...]:

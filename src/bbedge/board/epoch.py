@@ -14,7 +14,7 @@ from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from bbedge.core.checkpoints import Checkpoint, FirstRunPlan, first_run_plan
-from bbedge.core.copies import CopySearch, Fingerprint
+from bbedge.core.copies import CopySearch, ScoreFingerprint
 from bbedge.core.design import Design
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Certifier, Leaderboard
@@ -95,7 +95,7 @@ class Stage:
     def stop(self, models: Iterable[str]) -> None:
         """Stop those of the models that are active.
 
-        A model that stops inside the first pass may do so because of its scores in it. Where the pass counts only as a
+        A model that stops inside the first run may do so because of its scores in it. Where the run counts only as a
         whole, its directions then have no evidence at all: what they had before it would be kept by choice.
         """
         gone = [model for model in models if model in self.certifier.evidence.active]
@@ -243,7 +243,7 @@ class Epoch:
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What else the design uses of each item, by the name of the column."""
     order_seed: int | None = None
-    """The seed of the order in which the blocks of the first pass are run; ``None`` without checkpoints."""
+    """The seed of the order in which the blocks of the first run come; ``None`` without checkpoints."""
     replicates: int = 0
     """Replicates in the evidence."""
     pilots: int = 0
@@ -287,7 +287,7 @@ class Epoch:
 
     @property
     def plan(self) -> FirstRunPlan | None:
-        """How the first pass is run; ``None`` without checkpoints, and before a pilot has opened a claim."""
+        """How the first run is divided; ``None`` without checkpoints, and before a pilot has opened a claim."""
         return first_run_plan(self.stages[0].design) if self.stages else None
 
     @property
@@ -297,15 +297,15 @@ class Epoch:
 
     @property
     def next_checkpoint(self) -> Checkpoint | None:
-        """The checkpoint of the first pass that comes next; ``None`` if there is none before the pass is complete."""
+        """The checkpoint of the first run that comes next; ``None`` if there is none before the run is complete."""
         plan = self.plan
         return None if plan is None or self.replicates else plan.checkpoint_after(self.passed)
 
     @property
     def next_items(self) -> tuple[str, ...]:
-        """The items to run next in the first pass, in their order: up to the next checkpoint, or all that are left.
+        """The items to run next in the first run, in their order: up to the next checkpoint, or all that are left.
 
-        Empty without checkpoints, and once the pass is complete.
+        Empty without checkpoints, and once the run is complete.
         """
         return tuple(self.items[place] for place in self.next_places)
 
@@ -317,7 +317,7 @@ class Epoch:
 
     @property
     def seen_places(self) -> NDArray[np.intp]:
-        """The places of the items before the last checkpoint of the first pass that was looked at, in the run order."""
+        """The places of the items before the last checkpoint of the first run that was looked at, in the run order."""
         plan = self.plan
         return _NOWHERE if plan is None else plan.places(self.passed)
 
@@ -342,7 +342,7 @@ class Epoch:
             return
         self.known.append(KnownReplicate(runs=set(added.runs), has_gaps=bool(added.gaps)))
         self.copies.add(
-            {model: Fingerprint(digest=each) for model, each in added.vectors.items() if each != self.nothing}
+            {model: ScoreFingerprint(digest=each) for model, each in added.vectors.items() if each != self.nothing}
         )
         if isinstance(added, PilotAdded):
             self.pilots += 1
@@ -367,7 +367,7 @@ class Epoch:
             stored.runs.update(joined.runs[run] if joined.runs else ())
             stored.has_gaps |= any(joined.gaps[run : run + 1])
             if digest != self.nothing:
-                self.copies.join(self.pilots + run, joined.model, Fingerprint(digest=digest))
+                self.copies.join(self.pilots + run, joined.model, ScoreFingerprint(digest=digest))
 
     def follow_look(self, outcome: Outcome, upto: int | None = None, *, models: int = 0) -> None:
         """Remember the counts of a look: after a replicate, or at a checkpoint with so many models running."""

@@ -113,10 +113,10 @@ def proposed_model(
 def check_first_run(scores: Scores, state: BoardState) -> None:
     """Refuse scores up to a checkpoint that are not those of one replicate, the first."""
     count = len(scores.replicates)
-    refuse_unless(count == 1, f"{count} replicates given; a part of the first pass is one")
+    refuse_unless(count == 1, f"{count} replicates given; a part of the first run is one")
     stated, number = _stated_number(scores, 0), len(state.epoch.known) + 1
     refuse_unless(
-        stated in (None, number), f"the scores are numbered replicate {stated}; the first pass is replicate {number}"
+        stated in (None, number), f"the scores are numbered replicate {stated}; the first run is replicate {number}"
     )
 
 
@@ -297,7 +297,7 @@ def _check_next(scores: Scores, state: BoardState, seen: Sequence[str], *, count
     missing = [item for item in needed if item not in given]
     if len(missing) == len(needed) or (missing and not counts):
         passed = state.epoch.passed
-        where = f"; the first pass is at checkpoint {passed}" if passed and len(missing) == len(needed) else ""
+        where = f"; the first run is at checkpoint {passed}" if passed and len(missing) == len(needed) else ""
         raise BoardError(
             f"{len(missing)} of the {len(needed)} items up to the next checkpoint are not in these scores: "
             f"{listed(missing)}{where}; run them first",
@@ -308,7 +308,7 @@ def _check_next(scores: Scores, state: BoardState, seen: Sequence[str], *, count
         not beyond,
         f"{counted(len(beyond), 'item')} {'is' if len(beyond) == 1 else 'are'} not among those up to the next "
         f"checkpoint: {listed(beyond)}. A look uses nothing beyond its checkpoint: leave them out, or add the complete "
-        "pass",
+        "run",
     )
 
 
@@ -348,6 +348,6 @@ def _check_seen(given: Panel, seen: Panel, items: Sequence[str]) -> None:
                 "score that comes later could have been chosen after it was seen. Keep the score out"
             )
         raise BoardError(
-            f"the score of {quoted(model)} on {item} differs from the one on the board, where the first pass has come "
+            f"the score of {quoted(model)} on {item} differs from the one on the board, where the first run has come "
             "beyond this item; a stored score cannot be changed"
         )

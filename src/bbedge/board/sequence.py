@@ -61,7 +61,7 @@ def _check_model(state: BoardState, event: ModelAdded) -> None:
     )
     refuse_unless(
         not state.epoch.is_inside_first_run,
-        f"the first pass has come to checkpoint {state.epoch.passed}; add {quoted(name)} once it is complete",
+        f"the first run has come to checkpoint {state.epoch.passed}; add {quoted(name)} once it is complete",
     )
     refuse_unless(
         len(event.vectors) == needed,

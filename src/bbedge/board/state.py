@@ -148,7 +148,7 @@ class BoardState:
             columns=epoch.columns,
             candidate=candidate,
             newcomer=newcomer,
-            # Who made a model that is added may know the order of the blocks, so that only complete passes count.
+            # Who made a model that is added may know the order of the blocks, so that only complete runs count.
             order_seed=epoch.order_seed if newcomer is None else None,
         )
 
@@ -224,10 +224,10 @@ class BoardState:
         reasons = {
             "the design of this board has no checkpoints; add complete replicates": not self.design.checkpoints,
             "the pilot is not finished; its replicates are complete ones": self.in_pilot,
-            "the first pass is complete, and later ones have no checkpoints; add complete replicates": (
+            "the first run is complete, and later ones have no checkpoints; add complete replicates": (
                 self.epoch.replicates > 0
             ),
-            "every checkpoint of the first pass has passed; add the complete replicate": True,
+            "every checkpoint of the first run has passed; add the complete replicate": True,
         }
         raise BoardError(next(why for why, holds in reasons.items() if holds))
 

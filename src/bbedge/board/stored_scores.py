@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bbedge.board.epoch import Epoch, Panel, Stage
 from bbedge.board.state import BoardState
 from bbedge.core.checkpoints import Checkpoint
-from bbedge.core.copies import Fingerprint
+from bbedge.core.copies import ScoreFingerprint
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Certifier
 from bbedge.core.scores import Scores
@@ -35,14 +35,14 @@ class StoredVector:
     """A score for each item; NaN where one is missing."""
     data: bytes
     """The same, packed."""
-    print: Fingerprint
+    print: ScoreFingerprint
     """What stands for them; its digest is their checksum in the ledger."""
 
     @classmethod
     def of(cls, scores: NDArray[np.float64], data: bytes | None = None) -> StoredVector:
         """The vector of these scores; ``data`` is what they pack to, if that is known."""
         data = pack(scores) if data is None else data
-        return cls(scores=scores, data=data, print=Fingerprint.of(scores, checksum(data)))
+        return cls(scores=scores, data=data, print=ScoreFingerprint.of(scores, checksum(data)))
 
 
 class StoredScores:
@@ -144,7 +144,7 @@ def called(epoch: int, place: int, model: str) -> str:
     upto = upto_at(place)
     which = f"replicate {place}" if place > 0 else f"pilot replicate {-place}"
     if upto is not None:
-        which = f"the first pass up to {counted(upto, 'block')}"
+        which = f"the first run up to {counted(upto, 'block')}"
     return f"model {quoted(model)} in {which} of epoch {epoch}"
 
 
@@ -153,7 +153,7 @@ def stored_scores(board: Board, models: Sequence[str]) -> Scores:
 
     Pilots are left out: they are not evidence.
     """
-    epoch, design = board.state.epoch, board.design
+    epoch = board.state.epoch
     stopped = [model for model in models if model not in board.state.active]
     if stopped:
         raise BoardError(
@@ -170,15 +170,27 @@ def stored_scores(board: Board, models: Sequence[str]) -> Scores:
                 raise BoardError(f"{board.name}: replicate {place} of {len(values)} lacks {listed(lacking)}")
             into[:] = [panel[model] for model in models]
     values.flags.writeable = False
+    found = scores_of(board.state, values, models, epoch.items, range(1, len(values) + 1))
+    return replace(found, columns=dict(epoch.columns))
+
+
+def scores_of(
+    state: BoardState,
+    values: NDArray[np.float64],
+    models: Sequence[str],
+    items: Sequence[str],
+    replicates: Iterable[int],
+) -> Scores:
+    """Values with the names of their models, items and replicates, as the board's design counts them."""
+    block = dict(zip(state.epoch.items, state.epoch.blocks, strict=True))
     return Scores(
         models=tuple(models),
-        items=tuple(epoch.items),
-        blocks=tuple(epoch.blocks),
-        replicates=tuple(str(place + 1) for place in range(len(values))),
+        items=tuple(items),
+        blocks=tuple(block[item] for item in items),
+        replicates=tuple(map(str, replicates)),
         values=values,
-        score_range=design.score_range,
-        columns=dict(epoch.columns),
-        gaps="worst-case" if design.incomplete == "worst-case" else "refuse",
+        score_range=state.design.score_range,
+        gaps=state.design.gaps,
     )
 
 
@@ -224,7 +236,7 @@ def _filled(panel: Panel, means: Mapping[str, float]) -> Panel:
 
 
 NextKind = Literal["part", "rest", "replicate", "pilot"]
-"""The first pass up to its next checkpoint; all that is left of it after the last one; a complete replicate; or one of
+"""The first run up to its next checkpoint; all that is left of it after the last one; a complete replicate; or one of
 the pilot, which is complete too."""
 
 
@@ -241,15 +253,15 @@ class NextRun:
     models: tuple[str, ...]
     """The active models, all of which run."""
     items: tuple[str, ...]
-    """The items to run, in their order: of a first pass with checkpoints that of the seed."""
+    """The items to run, in their order: of a first run with checkpoints that of the seed."""
     blocks: tuple[str, ...]
     """The block of each item."""
     columns: Mapping[str, tuple[str, ...]]
     """What else the design uses of each item, by the name of the column."""
     checkpoint: Checkpoint | None
-    """The checkpoint that the first pass comes to with these items; ``None`` if there is none ahead."""
+    """The checkpoint that the first run comes to with these items; ``None`` if there is none ahead."""
     checkpoints: int
-    """How many checkpoints the first pass has; 0 if the design has none, and during a pilot."""
+    """How many checkpoints the first run has; 0 if the design has none, and during a pilot."""
 
     @classmethod
     def of(cls, state: BoardState) -> NextRun:

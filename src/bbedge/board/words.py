@@ -136,7 +136,7 @@ def _announced_checkpoints(board: Board) -> Iterator[str]:
     if rule:
         at = ", ".join(f"{100 * fraction:.3g}" for fraction in rule.fractions)
         yield (
-            f"Also looked at: the first pass at {at} % of its blocks, which are run in a random order (seed "
+            f"Also looked at: the first run at {at} % of its blocks, which are run in a random order (seed "
             f"{board.state.epoch.order_seed})."
         )
 

@@ -33,7 +33,7 @@ from bbedge.records.certificate import (
     Conclusions,
     CrossedRecord,
     Document,
-    FirstPass,
+    FirstRunRecord,
     GapsRecord,
     HistoryRecord,
     LookRecord,
@@ -119,11 +119,11 @@ def certificate(
     )
 
 
-def _first_run(early: EarlyRecord) -> FirstPass:
+def _first_run(early: EarlyRecord) -> FirstRunRecord:
     """How far the first run has come."""
     of_blocks, trend = early.checkpoints[0].of_blocks, early.position
     seen = early.checkpoints[len(early.looks) - 1] if early.looks else None
-    return FirstPass(
+    return FirstRunRecord(
         complete=early.is_complete,
         checkpoint=seen.number if seen else 0,
         checkpoints=len(early.checkpoints),

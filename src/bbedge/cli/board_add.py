@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec import structs
 
-from bbedge.cli.options import Counting, PlainReading, Without, grouped, read
+from bbedge.cli.options import PlainReading, Without, grouped, read
 from bbedge.cli.output import JsonOut, exit_if_contradicted, say, say_written, write_json
 from bbedge.errors import BoardError, DesignError
 from bbedge.files import write_whole
+from bbedge.records.design import Counting
 from bbedge.records.reading import Reading
 from bbedge.text import counted, display_names, folded, shown, shown_path
 
@@ -67,7 +68,7 @@ def add(
         bool,
         typer.Option(
             "--part",
-            help="Add the first pass up to its next checkpoint. The files have the items that board next lists, of all "
+            help="Add the first run up to its next checkpoint. The files have the items that board next lists, of all "
             "active models; they may still have the items before.",
         ),
     ] = False,
@@ -86,12 +87,13 @@ def add(
     scores = _read(board, files, reading, upto_checkpoint=part)
     upto = board.state.upcoming().blocks if part else None
     # Up to a checkpoint, while a harness is still running, what is missing may only be late.
-    incomplete = counting.incomplete or ("refuse" if part else None)
-    added = board.add(scores, upto=upto, copies=counting.copies, incomplete=incomplete)
+    if part and counting["incomplete"] is None:
+        counting["incomplete"] = "refuse"
+    added = board.add(scores, upto=upto, **counting)
     lines = []
     if added.checkpoint is not None:
         at = at_checkpoint(board.next_run.checkpoints, added.checkpoint)
-        lines.append(f"Added a part of the first pass, which is at {at} now.")
+        lines.append(f"Added a part of the first run, which is at {at} now.")
     for what, numbers in (("pilot replicate", added.already_pilots), ("replicate", added.already)):
         if numbers:
             lines.append(f"Already on the board with the same scores: {_numbered(what, numbers)}.")
@@ -129,7 +131,7 @@ def add_model(
     alike = [model for model in board.state.epoch.models if folded(model) == folded(name)]
     if alike:
         say(f"Note  {name!a} is a new model; its name differs from {alike[0]!a} only by its spelling.")
-    added = board.add_model(name, scores, copies=counting.copies, incomplete=counting.incomplete)
+    added = board.add_model(name, scores, **counting)
     stage = board.state.stages[-1]
     what = f"Added {shown(name)} at level {stage.level:.3g}: {stage.design.n_directions} new comparisons to test."
     _tell(board, added, before, what)
@@ -164,7 +166,7 @@ def _read(board: Board, files: Sequence[Path], reading: Reading, *, upto_checkpo
 
 
 def at_checkpoint(of: int, checkpoint: Checkpoint | None) -> str:
-    """Where a checkpoint is, of so many; without one, the complete pass."""
+    """Where a checkpoint is, of so many; without one, the complete run."""
     if checkpoint is None:
         return "its end"
     return f"checkpoint {checkpoint.number} of {of} ({100 * checkpoint.fraction:.3g} % of blocks)"
@@ -193,8 +195,8 @@ def next_(
 ) -> None:
     """Say which items to run next, and with which models.
 
-    If the design has checkpoints, these are the items of the first pass up to the next one, in the random order that
-    the board drew. Later passes, and those of a board without checkpoints, are complete replicates.
+    If the design has checkpoints, these are the items of the first run up to the next one, in the random order that
+    the board drew. Later runs, and those of a board without checkpoints, are complete replicates.
 
     [cyan]bbedge board next board.bbedge --items next.csv[/cyan]
     Write the items for your harness. Then add their scores: [cyan]bbedge board add board.bbedge SCORES --part[/cyan]
@@ -220,20 +222,20 @@ def _summary(board: Board, run: NextRun) -> str:
     if run.checkpoint is not None:
         where = at_checkpoint(run.checkpoints, run.checkpoint)
         return (
-            f"Run {models} on the next {counted(count, 'item')} of the first pass, up to {where}, then add their "
+            f"Run {models} on the next {counted(count, 'item')} of the first run, up to {where}, then add their "
             f"scores: {command} --part"
         )
     if run.kind == "rest":
         return (
-            f"Run {models} on the last {counted(count, 'item')}, because every checkpoint of the first pass has "
-            f"passed, then add the complete pass: {command}"
+            f"Run {models} on the last {counted(count, 'item')}, because every checkpoint of the first run has "
+            f"passed, then add the complete run: {command}"
         )
     why = "the design has no checkpoints"
     what = f"the complete replicate {run.replicate}"
     if run.kind == "pilot":
         why, what = "the pilot is not finished", f"the complete pilot replicate {run.replicate} of {board.design.pilot}"
     elif run.checkpoints:
-        why = "the first pass is complete and later ones have no checkpoints"
+        why = "the first run is complete and later ones have no checkpoints"
     return f"Run {models} on all {counted(count, 'item')}, because {why}, then add {what}: {command}"
 
 

@@ -35,14 +35,12 @@ _HEADER = ("", "requests", "tokens", "cost")
 
 
 def forecast_lines(forecast: CostForecast, study: EvaluationSpec) -> list[str]:
-    """A table: one pass of every model, one pass of all, the whole budget; and where the numbers come from."""
+    """A table: one run of every model, one run of all, the whole budget; and where the numbers come from."""
     thing = "sample" if study.file.engine == "inspect" else "item"
     names = display_names(forecast.models, width=30)
     rows = [_HEADER, *(_row(name, each, study) for name, each in zip(names, forecast.models.values(), strict=True))]
-    rows.append(_row("one pass of all models", forecast.one_pass, study))
-    rows.append(
-        _row(f"at most {forecast.budget:,} {'pass' if forecast.budget == 1 else 'passes'}", forecast.whole, study)
-    )
+    rows.append(_row("one run of all models", forecast.one_run, study))
+    rows.append(_row(f"at most {forecast.budget:,} {'run' if forecast.budget == 1 else 'runs'}", forecast.whole, study))
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADER))]
     lines = [
         row[0].ljust(widths[0])
@@ -53,16 +51,16 @@ def forecast_lines(forecast: CostForecast, study: EvaluationSpec) -> list[str]:
     if forecast.pilot:
         lines += [
             "",
-            f"From a pilot of {counted(forecast.pilot, thing)} for each model, of {forecast.samples:,} in a pass; "
+            f"From a pilot of {counted(forecast.pilot, thing)} for each model, of {forecast.samples:,} in a run; "
             "± is two standard errors.",
             f"This dry run made {counted(forecast.spent.calls, 'request')} with "
             f"{counted(forecast.spent.total_tokens, 'token')}. Its answers are never used as evidence.",
         ]
     else:
         lines += ["", f"Without a pilot: at least one request for each {thing}. Tokens and cost are not known."]
-    if forecast.pilot and forecast.one_pass.tokens is not None and forecast.one_pass.cost is None:
+    if forecast.pilot and forecast.one_run.tokens is not None and forecast.one_run.cost is None:
         lines.append("For the cost, add the price of every model under [prices].")
-    return [*lines, "A study stops as soon as its question is answered, which is often after few passes."]
+    return [*lines, "A study stops as soon as its question is answered, which is often after few runs."]
 
 
 def _row(name: str, estimate: Estimate, study: EvaluationSpec) -> tuple[str, str, str, str]:
@@ -252,7 +250,7 @@ def _show(console: Console, study: EvaluationSpec, ended: Ended) -> None:
     from rich.text import Text
 
     from bbedge.certificate.certificate import Certificate
-    from bbedge.cli.evaluate_screen import first_pass_lines, limit_text, saving_lines
+    from bbedge.cli.evaluate_screen import first_run_lines, limit_text, saving_lines
     from bbedge.display.terminal import show_leaderboard
     from bbedge.evaluate.failures import counted_lines
 
@@ -285,8 +283,8 @@ def _show(console: Console, study: EvaluationSpec, ended: Ended) -> None:
     # Beside a contradiction no answer is reliable.
     found = study.question.text if ended.reason == "contradiction" else f"{study.question.text}: {ended.answer.text}"
     console.print(Text.assemble((word, style), f"  {found}"), highlight=False)
-    first_pass = () if ended.first_pass is None else first_pass_lines(ended.first_pass, study)
-    for line in (*saving_lines(ended.spent, study), *first_pass):
+    first_run = () if ended.first_run is None else first_run_lines(ended.first_run, study)
+    for line in (*saving_lines(ended.spent, study), *first_run):
         console.print(Text(line), highlight=False)
     for place, line in enumerate(counted_lines(ended.problems)):
         console.print(Text(f"{'' if place else 'Errors':<12}{line}"), highlight=False, soft_wrap=True)

@@ -42,7 +42,7 @@ from bbedge.text import counted, display_names, shown
 
 if TYPE_CHECKING:
     from bbedge.evaluate.specification import EvaluationSpec
-    from bbedge.evaluate.usage import PassSaving, Spent
+    from bbedge.evaluate.usage import FirstRunSaving, Spent
 
 _BAR = 24
 _MOST_MODELS = 16
@@ -71,13 +71,13 @@ def saving_lines(spent: Spent, study: EvaluationSpec) -> list[str]:
     return lines
 
 
-def first_pass_lines(saving: PassSaving, study: EvaluationSpec) -> list[str]:
-    """What looks inside the first pass saved: exact for item runs, projected from each model's mean for the rest."""
+def first_run_lines(saving: FirstRunSaving, study: EvaluationSpec) -> list[str]:
+    """What looks inside the first run saved: exact for item runs, projected from each model's mean for the rest."""
     if saving.items == saving.full_items:
-        return ["First pass  complete: the looks inside it saved nothing"]
+        return ["First run  complete: the looks inside it saved nothing"]
     saved = 1 - saving.items / saving.full_items
     lines = [
-        f"First pass  {saving.items:,} of {saving.full_items:,} item runs; the looks inside it saved {saved:.0%} of it"
+        f"First run  {saving.items:,} of {saving.full_items:,} item runs; the looks inside it saved {saved:.0%} of it"
     ]
     if study.file.engine != "command":
         lines.append(f"            requests {_against(saving.used.calls, saving.full.calls)}")

@@ -11,11 +11,12 @@ import typer
 from msgspec import structs
 
 from bbedge.cli.evaluate import ServerChanged, run_study
-from bbedge.cli.options import SCORES_HELP, Counting, Only, Without, grouped, read
+from bbedge.cli.options import SCORES_HELP, Only, Without, grouped, read
 from bbedge.cli.output import JsonOut, say, say_written, write_json
 from bbedge.credentials import without_credentials
 from bbedge.errors import Argument, DesignError, DomainError
 from bbedge.files import read_text, write_whole
+from bbedge.records.design import Counting
 from bbedge.records.reading import ABOUT_ITEMS, SUITE, Reading
 from bbedge.records.values import Strict, option
 from bbedge.text import quoted, shown, shown_path
@@ -149,8 +150,8 @@ def gate(
     if until_decided is None and server_changed is not None:
         raise DomainError("--server-changed is for a study; add --until-decided STUDY.toml, or leave it out")
     rules, reading = policy_and_metrics(policy, reading)
-    if counting.copies is not None:
-        rules = rules.changed(copies=counting.copies)
+    if counting["copies"] is not None:
+        rules = rules.changed(copies=counting["copies"])
     if rules.spending == "ledger" and use.ledger is None:
         raise DesignError(
             f'{rules.source}: spending = "ledger" shares alpha among all uses of the gate; add --ledger FILE'

@@ -8,17 +8,15 @@ from functools import update_wrapper
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from types import GenericAlias, NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import typer
-from msgspec import UNSET, Meta, Struct, UnsetType, structs
+from msgspec import UNSET, Meta, Struct, UnsetType, defstruct, structs
 
 from bbedge.cli.output import spinner
 from bbedge.errors import Argument, DomainError
 from bbedge.records.codec import record_from_arguments
-from bbedge.records.options import COPIES_HELP
 from bbedge.records.reading import ABOUT_ITEMS, SUITE, Reading
-from bbedge.records.values import Copies, Strict, option
 
 if TYPE_CHECKING:
     from bbedge.core.scores import Scores
@@ -44,46 +42,29 @@ class Only(Without):
     """Says in ``Annotated[Group, Only("field")]`` which options of a group a command has."""
 
 
-class Counting(Strict, frozen=True, kw_only=True):
-    """What counts of the scores that are added, where a design or a policy has rules already; the ledger states it."""
-
-    copies: Annotated[
-        Copies | None,
-        option(COPIES_HELP, default="refuse"),
-    ] = None
-    incomplete: Annotated[
-        Literal["worst-case", "zero"] | None,
-        option(
-            "Count runs that are missing altogether by the rule of the design, which this repeats. Without it, a "
-            "replicate stays incomplete until every active model has run, and a part until it has every score. Missing "
-            "scores are final."
-        ),
-    ] = None
-
-
 PlainReading = Annotated[Reading, Without(*SUITE, *ABOUT_ITEMS)]
 """The options of a command that needs scores alone."""
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with an option for every field of its parameters that are groups, which are records.
+    """The command with an option for every field that is in its groups: records, or arguments.
 
     Typer reads the signature, so that the options of a group come where the command has the group. What help says of a
     field is its :func:`~bbedge.records.values.option`; a value outside its bounds is refused by the name of the option.
     """
     hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, tuple[type[Struct], list[str]]] = {}
+    groups: dict[str, tuple[type, list[str]]] = {}
     parameters: list[Parameter] = []
     for parameter in signature(command).parameters.values():
         hint = hints[parameter.name]
         group = getattr(hint, "__origin__", hint)
-        if not (isinstance(group, type) and issubclass(group, Struct)):
+        if not is_typeddict(group) and not (isinstance(group, type) and issubclass(group, Struct)):
             parameters.append(parameter.replace(annotation=hint, kind=Parameter.KEYWORD_ONLY))
             continue
         chosen = getattr(hint, "__metadata__", ())
         options = [
             _field_parameter(field)
-            for field in structs.fields(group)
+            for field in structs.fields(_record(group))
             if get_origin(field.type) is Annotated
             and all((field.name in which.names) == isinstance(which, Only) for which in chosen)
         ]
@@ -140,12 +121,21 @@ def _option_type(kind: Any) -> Any:  # noqa: ANN401 - a type, or what typing has
     return kind
 
 
-def _made(group: type[Struct], given: dict[str, Any]) -> Struct:
+def _record(group: type) -> type[Struct]:
+    """A group as a record: for arguments of a function one with the same fields, None where nothing is given."""
+    if not is_typeddict(group):
+        return group
+    hints = get_type_hints(group, include_extras=True)
+    return defstruct(group.__name__, [(name, hint, None) for name, hint in hints.items()], kw_only=True)
+
+
+def _made(group: type, given: dict[str, Any]) -> object:
     """The group with the options that were given, or with their defaults."""
-    fields = {field.name: field for field in structs.fields(group)}
-    defaults = {name: field.default for name, field in fields.items() if field.default in ((), UNSET)}
+    record = _record(group)
+    defaults = {field.name: field.default for field in structs.fields(record) if field.default in ((), UNSET)}
     stated = {name: defaults.get(name) if value is None else value for name, value in given.items()}
-    return record_from_arguments(group, {name: value for name, value in stated.items() if value is not UNSET})
+    made = record_from_arguments(record, {name: value for name, value in stated.items() if value is not UNSET})
+    return made if record is group else structs.asdict(made)
 
 
 def read(

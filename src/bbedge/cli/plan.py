@@ -20,7 +20,7 @@ from bbedge.text import counted, quoted
 
 if TYPE_CHECKING:
     from bbedge.core.design import Design
-    from bbedge.core.forecast import Outlook
+    from bbedge.core.forecast import PairAssumptions
     from bbedge.core.scores import Scores
     from bbedge.gate import Policy
 
@@ -61,11 +61,11 @@ class Assumptions(Strict, frozen=True, kw_only=True):
         names = [f"model-{i}" for i in range(1, (self.models or 10) + 1)]
         return Design.make(names, items, blocks=blocks, alpha=options.alpha, tau=options.tau, method="bb-edge")
 
-    def outlook(self, block_size: float = 1.0) -> Outlook:
+    def of_pairs(self, block_size: float = 1.0) -> PairAssumptions:
         """What is assumed of two models, with blocks of this size."""
-        from bbedge.core.forecast import Outlook
+        from bbedge.core.forecast import PairAssumptions
 
-        return Outlook.of_scores(mean=self.mean, block_size=block_size, correlation=self.correlation)
+        return PairAssumptions.of_scores(mean=self.mean, block_size=block_size, correlation=self.correlation)
 
     @property
     def words(self) -> str:
@@ -162,11 +162,11 @@ def plan(
             raise DomainError("the pilot defines the models and items; leave out --models and --items")
         design = table.design(alpha=options.alpha, tau=options.tau, method="bb-edge")
         ways = pilot_forecasts(design, table.values)
-        assumed = pilot_words(ways["bb-edge-x"].outlook, len(table.values))
+        assumed = pilot_words(ways["bb-edge-x"].assumed, len(table.values))
     else:
         design, assumed = assumptions.design(options), assumptions.words
-        typical = assumptions.outlook(float(design.layout.sizes.mean()))
-        ways = design_forecasts(design, typical, assumptions.outlook())
+        typical = assumptions.of_pairs(float(design.layout.sizes.mean()))
+        ways = design_forecasts(design, typical, assumptions.of_pairs())
     planned = ResolutionPlan(ways=ways, replicates=looks, gaps=gaps, power=power)
     if figure is not None:
         from bbedge.display.plotting import save_figure
@@ -204,7 +204,7 @@ def _plan_gate(
     else:
         scores = _assumed_scores(policy, assumptions, reading)
         size = len(scores.items) / len(set(scores.blocks))
-        forecasts, assumed = Gate(policy, scores).forecasts(assumptions.outlook(size)), assumptions.words
+        forecasts, assumed = Gate(policy, scores).forecasts(assumptions.of_pairs(size)), assumptions.words
     claims = [
         PlannedClaim(forecast=each, difference=difference)
         for each in forecasts

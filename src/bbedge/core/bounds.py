@@ -1,6 +1,6 @@
-r"""Bounds besides the margins of complete passes: of differences inside the first pass, and of each model's own mean.
+r"""Bounds besides the margins of complete runs: of differences inside the first run, and of each model's own mean.
 
-Inside the first pass no prediction may be used, so the null value is moved in the bets themselves. With
+Inside the first run no prediction may be used, so the null value is moved in the bets themselves. With
 :math:`\mu_t = (1 + t) / 2` the evidence that a difference exceeds ``t`` is
 
 .. math:: E^{(t)} = \sum_g \rho_g \prod_j \bigl(1 + u_j(t) (Y_j - \mu_t)\bigr), \qquad

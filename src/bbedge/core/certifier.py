@@ -53,7 +53,7 @@ class Certifier:
         self._procedure = Procedure(design)
         self._seen = [_Seen(len(design.models)) for _ in self._evidence.views]
         self._last: tuple[Look, ...] = ()
-        self._outcomes: tuple[tuple[str, ...], Outcomes] | None = None  # of the complete first pass, by place in it
+        self._outcomes: tuple[tuple[str, ...], Outcomes] | None = None  # of the complete first run, by place in it
 
     @property
     def evidence(self) -> ViewEvidence:
@@ -98,13 +98,13 @@ class Certifier:
 
     @property
     def next_checkpoint(self) -> Checkpoint | None:
-        """The checkpoint of the first pass that comes next; ``None`` if there is none before the pass is complete."""
+        """The checkpoint of the first run that comes next; ``None`` if there is none before the run is complete."""
         plan, passed = first_run_plan(self._design), self._evidence.headline.checkpoint
         return None if plan is None or self._evidence.runs else plan.checkpoint_after(passed)
 
     @property
     def next_items(self) -> tuple[str, ...]:
-        """The items to run next in the first pass, in their order: up to the next checkpoint, or all that are left.
+        """The items to run next in the first run, in their order: up to the next checkpoint, or all that are left.
 
         They are the columns of a panel up to the checkpoint. Empty without checkpoints, and once the run is complete.
         """
@@ -247,7 +247,7 @@ class Certifier:
         )
 
     def _position(self, plan: FirstRunPlan) -> PositionTrend | None:
-        """The strongest relation of scores to the place in the pass, of the models that ran all of it so far."""
+        """The strongest relation of scores to the place in the run, of the models that ran all of it so far."""
         models, outcomes = self._outcomes or ((), None)
         if outcomes is None and self._evidence.seen is not None:
             models, outcomes = self._evidence.active, first_run_outcomes(to_numpy(self._evidence.seen), plan.counts)

@@ -29,7 +29,7 @@ from bbedge.core.stakes import EntryGroup, Stakes, entry_groups
 from bbedge.records.values import EvidenceKind
 
 NOTHING = -1e300
-"""The logarithm of what a direction has that was stopped inside the pass, and was never bet on in a complete one."""
+"""The logarithm of what a direction has that was stopped inside the run, and was never bet on in a complete one."""
 
 FORFEITED = -600.0
 """The logarithm of next to nothing, which is far less than what rounding takes from the evidence of others."""
@@ -55,7 +55,7 @@ def checkpoint_kind(design: Design) -> EvidenceKind:
 
 
 def checkpoint_layout(design: Design, whole: BlockLayout, places: Sequence[int]) -> BlockLayout | None:
-    """The blocks of some items, weighed as in the whole pass; ``None`` if the view gives them no weight."""
+    """The blocks of some items, weighed as in the whole run; ``None`` if the view gives them no weight."""
     weights = None if design.weights is None else [design.weights[i] for i in places]
     if weights is not None and not any(weights):
         return None
@@ -73,7 +73,7 @@ def _labels(blocks: Sequence[str], weights: Sequence[float] | None) -> list[str]
 
 
 def plan_of(design: Design) -> FirstRunPlan:
-    """How the first pass of a design with checkpoints is run."""
+    """How the first run of a design with checkpoints is divided."""
     plan = first_run_plan(design)
     if plan is None:
         raise ValueError("this design has no checkpoints")
@@ -130,7 +130,7 @@ class CheckpointBets:
 class EarlyEvidence:
     """``S``: the weighted sum of the evidence of the checkpoints that have passed, of every direction of a view.
 
-    **Guarantee:** for a direction whose null is true, the mean of the last ``S`` of the pass is at most the sum of the
+    **Guarantee:** for a direction whose null is true, the mean of the last ``S`` of the run is at most the sum of the
     weights, over the random order and the scores; and ``S`` only grows. Rounding can lower it and never raise it.
 
     **Needs:** blocks that are run in the order of the plan, the same for all models.
@@ -143,7 +143,7 @@ class EarlyEvidence:
         self._space = space
         self._batch = batch
         self.plan: FirstRunPlan = plan_of(design)
-        """How the first pass is run."""
+        """How the first run is divided."""
         self.groups: tuple[EntryGroup, ...] = early_groups(design, self.plan)
         """The stakes by when they enter e-Holm; what the checkpoints weigh is in the first group."""
         self.passed = 0
@@ -210,13 +210,13 @@ class EarlyEvidence:
         return found
 
     def best_bounds(self, complete: Array) -> Array:
-        """The better of these bounds and those of complete passes at what their weight leaves of the level."""
+        """The better of these bounds and those of complete runs at what their weight leaves of the level."""
         return self._space.xp.maximum(complete, self.lower_bounds()) if self.passed else complete
 
     def log_e_above(self, difference: float, complete: Array | None) -> Array:
         """The logarithm of the evidence that differences exceed this one, or of a lower bound of it.
 
-        With that of complete passes, unless the first one is not complete.
+        With that of complete runs, unless the first one is not complete.
         """
         xp, at = self._space.xp, self._space.zeros(*self.log_s.shape) + difference
         evidence_at = dict(self._above(0))
@@ -238,9 +238,9 @@ class EarlyEvidence:
                 yield checkpoint, log_e_above(bets, self._space, means, self._pairs)
 
     def joined(self, log_groups: Array, bound: Bound, *, is_complete: bool) -> Array:
-        """What each group of stakes adds to the evidence: those of complete passes with their weight, and ``S``.
+        """What each group of stakes adds to the evidence: those of complete runs with their weight, and ``S``.
 
-        Until the pass is complete, complete passes add nothing: their evidence may fall below 1 at its end. ``S`` is
+        Until the run is complete, complete runs add nothing: their evidence may fall below 1 at its end. ``S`` is
         in the group that enters at the start, whose upper bound is never needed and not returned.
         """
         xp = self._space.xp

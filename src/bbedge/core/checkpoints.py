@@ -1,6 +1,6 @@
-"""Checkpoints: the looks inside the first pass that a design plans, what each weighs, and the order of the blocks.
+"""Checkpoints: the looks inside the first run that a design plans, what each weighs, and the order of the blocks.
 
-Looks inside a pass are valid because the blocks before a checkpoint are a random subset of all blocks. The order is
+Looks inside a run are valid because the blocks before a checkpoint are a random subset of all blocks. The order is
 drawn from a seed and is never that of a file: it is a function of the seed and of the benchmark, and of nothing else.
 Each block has a key, the SHA-256 of the seed, of all blocks and of the block itself, and the blocks are run in the
 order of their keys. The key names a block by its items, as the hash of a design does, so that neither the order of rows
@@ -68,21 +68,21 @@ def _digest(*parts: str) -> str:
 
 
 LEAST_BLOCKS = 200
-"""Evaluations look inside the first pass from so many blocks on; fewer decide little before the pass is complete."""
+"""Evaluations look inside the first run from so many blocks on; fewer decide little before the run is complete."""
 
 _CLOSE = 1e-9  # fractions of blocks this near a whole number are that number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """A look inside the first pass of a certain design."""
+    """A look inside the first run of a certain design."""
 
     number: int
     """Its number, counted from 1."""
     blocks: int
     """Blocks that are complete at it: the first of the run order."""
     of_blocks: int
-    """Blocks of a whole pass."""
+    """Blocks of a whole run."""
     items: int
     """Items of these blocks: the first of the run order."""
     weight: float
@@ -96,7 +96,7 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FirstRunPlan:
-    """How the first pass of a design is run: the order of its items, and its checkpoints."""
+    """How the first run of a design is divided: the order of its items, and its checkpoints."""
 
     order: NDArray[np.intp]
     """The place of each item among those of the design, in the order in which they are run, block by block."""
@@ -105,7 +105,7 @@ class FirstRunPlan:
     counts: NDArray[np.intp]
     """How many items the first n blocks of that order have, from none to all."""
     complete: float
-    """The weight of complete passes."""
+    """The weight of complete runs."""
 
     def places(self, number: int) -> NDArray[np.intp]:
         """The places of all items before a checkpoint, in the order in which they are run; none before the first.
@@ -125,14 +125,14 @@ class FirstRunPlan:
 
 
 def first_run_plan(design: Design) -> FirstRunPlan | None:
-    """How the first pass of a design is run; ``None`` if it has no checkpoints."""
+    """How the first run of a design is divided; ``None`` if it has no checkpoints."""
     if design.checkpoints is None:
         return None
     return planned_first_run(design.items, design.blocks, design.checkpoints)
 
 
 def planned_first_run(items: tuple[str, ...], blocks: tuple[str, ...], given: Checkpoints) -> FirstRunPlan:
-    """How the first pass over these items and their blocks is run."""
+    """How the first run over these items and their blocks is divided."""
     order, counts = item_order(items, blocks, given.order_seed)
     n_blocks = len(counts) - 1
     checkpoints = tuple(
@@ -167,12 +167,12 @@ LEAST_PLACES: Final = 8
 _MOST_PLACES = 128  # neighbours are put together beyond, which costs next to nothing
 
 Outcomes = NDArray[np.float64]
-"""The mean score of each model (rows) at each place of the pass (columns)."""
+"""The mean score of each model (rows) at each place of the run (columns)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PositionTrend:
-    """How the outcomes of a model change with the place in the pass."""
+    """How the outcomes of a model change with the place in the run."""
 
     model: str | None
     """The model; None for the mean of all models."""
@@ -204,7 +204,7 @@ class PositionTrend:
 
 
 def first_run_outcomes(scores: NDArray[np.float64], counts: Sequence[int] | NDArray[np.intp]) -> Outcomes:
-    """The outcomes of a pass: models x items in the run order; ``counts`` says how many items the first n blocks have.
+    """The outcomes of a run: models x items in the run order; ``counts`` says how many items the first n blocks have.
 
     An outcome is the mean over a block, or over as many neighbouring blocks as it takes to have about a hundred places.
     The blocks at the beginning that are too few for another place are left out. A missing score is NaN; where a model

@@ -59,7 +59,7 @@ class Leaderboard:
     replicates: int
     """Number of replicates in the evidence."""
     means: Floats
-    """Mean score of each model on the [0, 1] scale, inside the first pass of what is complete; NaN before any."""
+    """Mean score of each model on the [0, 1] scale, inside the first run of what is complete; NaN before any."""
     log_e: Floats
     """Evidence of every tested direction, row against column; NaN elsewhere."""
     log_thresholds: Floats
@@ -102,7 +102,7 @@ class Leaderboard:
     origin: Origin | None = None
     """What identifies the scores that were certified; ``None`` if only panels were given."""
     early: EarlyRecord | None = None
-    """What happened inside the first pass; ``None`` if the design has no checkpoints."""
+    """What happened inside the first run; ``None`` if the design has no checkpoints."""
     of_board: Callable[[], Any] | None = None
     """Makes the certificate of a board's leaderboard, to which the ledger adds; ``None`` if it is not of a board."""
 

@@ -93,7 +93,7 @@ _MOST_SCORES = 2**23  # that are compared to see how much replicates differ; som
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fingerprint:
+class ScoreFingerprint:
     """What stands for the scores of one model in one replicate."""
 
     digest: str
@@ -104,7 +104,7 @@ class Fingerprint:
     """Whether they differ from each other. A model that solves everything, or nothing, repeats itself honestly."""
 
     @classmethod
-    def of(cls, scores: Floats, digest: str | None = None) -> Fingerprint:
+    def of(cls, scores: Floats, digest: str | None = None) -> ScoreFingerprint:
         """The fingerprint of a vector of scores, NaN where one is missing; ``digest`` replaces the one made here."""
         present = scores
         if scores.size and np.isnan(scores.min()):
@@ -134,14 +134,14 @@ Vectors = Callable[[int, str], Floats]
 """The scores of a model in the replicate at a position."""
 
 
-def fingerprints(models: Sequence[str], panel: Floats) -> dict[str, Fingerprint]:
+def fingerprints(models: Sequence[str], panel: Floats) -> dict[str, ScoreFingerprint]:
     """The fingerprints of a panel, models x items; a model without any score has none."""
-    prints = {model: Fingerprint.of(row) for model, row in zip(models, panel, strict=True)}
+    prints = {model: ScoreFingerprint.of(row) for model, row in zip(models, panel, strict=True)}
     return {model: each for model, each in prints.items() if each.size or not panel.shape[1]}
 
 
 def find_copies(
-    replicates: Sequence[Mapping[str, Fingerprint]], vectors: Vectors, *, blocks: Sequence[str] | None = None
+    replicates: Sequence[Mapping[str, ScoreFingerprint]], vectors: Vectors, *, blocks: Sequence[str] | None = None
 ) -> tuple[Copy, ...]:
     """Copies among the replicates, each with the earliest replicate that it repeats; see :class:`CopySearch`.
 
@@ -165,24 +165,24 @@ class CopySearch:
 
     def __init__(self, blocks: Sequence[str] | None = None) -> None:
         self._blocks = blocks
-        self._replicates: list[dict[str, Fingerprint]] = []
+        self._replicates: list[dict[str, ScoreFingerprint]] = []
         self._places: dict[str, dict[str, list[int]]] = {}  # of each model and digest
         self._known: dict[tuple[tuple[str, ...], tuple[int, ...]], bool] = {}
 
-    def add(self, prints: Mapping[str, Fingerprint]) -> None:
+    def add(self, prints: Mapping[str, ScoreFingerprint]) -> None:
         """Add the next replicate."""
         self._replicates.append({})
         for model, each in prints.items():
             self.join(len(self._replicates) - 1, model, each)
 
-    def join(self, place: int, model: str, each: Fingerprint) -> None:
+    def join(self, place: int, model: str, each: ScoreFingerprint) -> None:
         """Add a model to the replicate at a position; a model comes to its replicates in their order."""
         self._replicates[place][model] = each
         self._places.setdefault(model, {}).setdefault(each.digest, []).append(place)
         self._known.clear()
 
     def copies(
-        self, place: int, prints: Mapping[str, Fingerprint], vectors: Vectors, *, least: int = FEW
+        self, place: int, prints: Mapping[str, ScoreFingerprint], vectors: Vectors, *, least: int = FEW
     ) -> tuple[Copy, ...]:
         """What the replicate at a position repeats; ``prints`` are its fingerprints, with sizes."""
         whole = self._first_equal(place, prints, vectors, least)
@@ -196,7 +196,9 @@ class CopySearch:
                 of.setdefault(equal[0], []).append(model)
         return tuple(Copy(replicate=place, of=other, models=tuple(of[other]), whole=False) for other in sorted(of))
 
-    def _first_equal(self, place: int, prints: Mapping[str, Fingerprint], vectors: Vectors, least: int) -> int | None:
+    def _first_equal(
+        self, place: int, prints: Mapping[str, ScoreFingerprint], vectors: Vectors, least: int
+    ) -> int | None:
         """The first replicate that has the same scores for all models that both have, unless that may be chance."""
         earlier = {other for model, each in prints.items() for other in self._places[model][each.digest]}
         for other in sorted(each for each in earlier if each < place):
@@ -209,7 +211,7 @@ class CopySearch:
                 return other
         return None
 
-    def _equal(self, models: Sequence[str], prints: Mapping[str, Fingerprint]) -> list[int]:
+    def _equal(self, models: Sequence[str], prints: Mapping[str, ScoreFingerprint]) -> list[int]:
         """The replicates in which all of these models have these scores."""
         return sorted(set.intersection(*(set(self._places[model][prints[model].digest]) for model in models)))
 
@@ -231,14 +233,14 @@ class CopySearch:
         return self._known[key]
 
 
-def _may_be_copy(each: Fingerprint) -> bool:
+def _may_be_copy(each: ScoreFingerprint) -> bool:
     """Whether the same scores again are a sign of anything."""
     return each.varied and each.size >= FEW
 
 
-def always_repeating(replicates: Sequence[Mapping[str, Fingerprint]]) -> tuple[str, ...]:
+def always_repeating(replicates: Sequence[Mapping[str, ScoreFingerprint]]) -> tuple[str, ...]:
     """Models with the same scores in all of several replicates, where that is a sign of anything."""
-    runs: dict[str, list[Fingerprint]] = {}
+    runs: dict[str, list[ScoreFingerprint]] = {}
     for prints in replicates:
         for model, each in prints.items():
             runs.setdefault(model, []).append(each)

@@ -142,7 +142,7 @@ class Procedure:
         ]
         """For each view, the headline first, the look at which each direction was first certified; 0 if none did."""
         self.first_checkpoint: list[Array] = [each.copy() for each in self.first]
-        """Likewise the checkpoint of the first pass; 0 if that look was after a complete pass."""
+        """Likewise the checkpoint of the first run; 0 if that look was after a complete run."""
 
     def look(self, evidence: ViewEvidence) -> Look:
         """What is certified now in a design with one view; see :meth:`looks`."""

@@ -77,7 +77,7 @@ class Evidence(ViewEvidence):
 
     @property
     def checkpoint(self) -> int:
-        """The checkpoint of the first pass that was last passed; 0 before the first, and after the complete pass."""
+        """The checkpoint of the first run that was last passed; 0 before the first, and after the complete run."""
         return self._early.passed if self._early is not None and not self.replicates else 0
 
     @property

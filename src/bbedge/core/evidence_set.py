@@ -43,7 +43,7 @@ class EvidenceSet:
         )
         """The evidence of each view, the headline first."""
         self.seen: Array | None = None
-        """The scores of the first pass up to its last checkpoint, in the run order; ``None`` outside of it."""
+        """The scores of the first run up to its last checkpoint, in the run order; ``None`` outside of it."""
         self.runs = 0
         """Number of panels taken in."""
         self._design = design
@@ -166,16 +166,16 @@ class EvidenceSet:
         """The checkpoint that comes next, or an error that says why there is none."""
         plan = first_run_plan(self._design)
         if plan is None:
-            raise DesignError("this design has no checkpoints; add complete passes")
+            raise DesignError("this design has no checkpoints; add complete runs")
         if self.runs:
-            raise DataError("the first pass is complete, and later ones have no checkpoints; add complete passes")
+            raise DataError("the first run is complete, and later ones have no checkpoints; add complete runs")
         upcoming = plan.checkpoint_after(self.headline.checkpoint)
         if upcoming is None:
-            raise DataError("every checkpoint of the first pass has passed; add the complete pass")
+            raise DataError("every checkpoint of the first run has passed; add the complete run")
         return upcoming
 
     def _check_seen(self, scores: Array, seen: Array) -> None:
-        """Refuse a complete pass that differs from what was seen of it: one of the two is not what was run."""
+        """Refuse a complete run that differs from what was seen of it: one of the two is not what was run."""
         design, xp = self._design, self.space.xp
         places = plan_of(design).order[: seen.shape[-1]]
         again = self.space.take(scores, places, axis=-1)
@@ -186,7 +186,7 @@ class EvidenceSet:
         model, item = self.active[row], design.items[places[column]]
         raise DataError(
             f"the score of model {quoted(model)} on item {quoted(item)} differs from what was seen at a checkpoint of "
-            "this pass; add the scores that were seen"
+            "this run; add the scores that were seen"
         )
 
     def stop(self, models: Sequence[str], *, forfeit: bool = False) -> None:

@@ -34,7 +34,7 @@ _MOST = 100_000  # replicates beyond which a gap counts as out of reach
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
+class PairAssumptions:
     """What is assumed about a pair of models, on the scale of ``Y = (difference + 1) / 2`` of a block."""
 
     noise: float
@@ -48,12 +48,12 @@ class Outlook:
                 raise DomainError(f"{name} {value} is not possible; a variance of numbers in [0, 1] is from 0 to 1/4")
 
     @classmethod
-    def of_scores(cls, *, mean: float, block_size: float = 1.0, correlation: float = 0.0) -> Outlook:
+    def of_scores(cls, *, mean: float, block_size: float = 1.0, correlation: float = 0.0) -> PairAssumptions:
         """Two unrelated models with right or wrong answers and this mean score.
 
         ``correlation`` is that of two answers of a block. Unevenness is taken as none.
 
-        >>> Outlook.of_scores(mean=0.5).noise
+        >>> PairAssumptions.of_scores(mean=0.5).noise
         0.125
         """
         if not (0.0 < mean < 1.0 and block_size >= 1.0 and 0.0 <= correlation <= 1.0):
@@ -67,11 +67,11 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """What a design can resolve under an outlook."""
+    """What a design can resolve under assumptions about its pairs."""
 
     design: Design
     """The design."""
-    outlook: Outlook
+    assumed: PairAssumptions
     """What is assumed."""
     times: float = 1.0
     """How many times as many items there are as in the design, in blocks of the same kind."""
@@ -131,7 +131,7 @@ class Forecast:
         )
 
     def checkpoint_for(self, gap: float, *, power: float = 0.8) -> Checkpoint | None:
-        """The first checkpoint of the first pass at which this difference is certified with this power.
+        """The first checkpoint of the first run at which this difference is certified with this power.
 
         ``None`` if it is certified at none, or if the design has no checkpoints.
         """
@@ -150,17 +150,17 @@ class Forecast:
         stakes = checkpoint_stakes(design, checkpoint)
         part = replace(self, design=design.with_grid(stakes, evidence=checkpoint_kind(design)))
         offset = (gap - design.tau) / 2.0
-        square = self.outlook.noise + self.outlook.unevenness + offset**2
+        square = self.assumed.noise + self.assumed.unevenness + offset**2
         relative, counts = np.unique(design.layout.relative_weights, return_counts=True)
         paid = [float(counts @ bet_penalty(stake * relative, offset, square)) for stake in stakes.values]
         needed = part._reached(math.log(checkpoint.weight) - share * np.array(paid))
-        drawn = self.outlook.noise + self.outlook.unevenness * (1.0 - share)
+        drawn = self.assumed.noise + self.assumed.unevenness * (1.0 - share)
         return _chance_above(needed, share * offset, share * float(np.square(design.layout.weights).sum()) * drawn)
 
     def as_one_block(self) -> Forecast:
         """The same runs, analysed with the complete run as one block."""
         whole = _remade(self.design, blocks="one", method=self.design.method)
-        return Forecast(design=whole, outlook=Outlook(noise=self._variance, unevenness=0.0))
+        return Forecast(design=whole, assumed=PairAssumptions(noise=self._variance, unevenness=0.0))
 
     @property
     def inside_first_run(self) -> Forecast | None:
@@ -173,7 +173,7 @@ class Forecast:
     @property
     def _variance(self) -> float:
         """Variance of a replicate's ``T``."""
-        return float(np.square(self.design.layout.weights).sum() * self.outlook.noise / self.times)
+        return float(np.square(self.design.layout.weights).sum() * self.assumed.noise / self.times)
 
     @property
     def _stakes(self) -> Stakes:
@@ -202,12 +202,12 @@ class Forecast:
         """Expected penalty of every stake after some replicates."""
         relative, counts = np.unique(self.design.layout.relative_weights, return_counts=True)
         offset = (gap - self.design.tau) / 2.0
-        apart = self.outlook.unevenness + offset**2  # how far blocks lie from the null value, squared
+        apart = self.assumed.unevenness + offset**2  # how far blocks lie from the null value, squared
         past = np.arange(replicates, dtype=np.float64)
         # The running mean of n replicates and one pseudo-observation at the null value: its own noise, and what is
         # left of its distance from the block's mean.
-        learnt = self.outlook.noise * (1.0 + past / (1.0 + past) ** 2) + apart / (1.0 + past) ** 2
-        unlearnt = np.full(replicates, self.outlook.noise + apart)
+        learnt = self.assumed.noise * (1.0 + past / (1.0 + past) ** 2) + apart / (1.0 + past) ** 2
+        unlearnt = np.full(replicates, self.assumed.noise + apart)
         total = []
         for stake in self._stakes.values:
             squares, reach = (unlearnt, self.design.mu0) if stake > CENTRED_MAX else (learnt, 1.0)
@@ -269,7 +269,7 @@ def bet_penalty(u: Floats, mean: float, square: float) -> Floats:
     return np.asarray(u * mean - growth)
 
 
-def pilot_outlooks(panels: Floats, design: Design) -> tuple[Outlook, ...]:
+def pilot_assumptions(panels: Floats, design: Design) -> tuple[PairAssumptions, ...]:
     """Outlooks of all pairs from a pilot, first model before second; one replicate cannot tell noise from unevenness.
 
     With a single replicate all variation is counted as noise, which is the cautious reading.
@@ -286,15 +286,15 @@ def pilot_outlooks(panels: Floats, design: Design) -> tuple[Outlook, ...]:
             across = max(0.0, across - noise / len(panels))
         else:
             noise, across = across, 0.0
-        found.append(Outlook(noise=min(0.25, noise), unevenness=min(0.25, across)))
+        found.append(PairAssumptions(noise=min(0.25, noise), unevenness=min(0.25, across)))
     return tuple(found)
 
 
-def typical_outlook(outlooks: Sequence[Outlook]) -> Outlook:
+def typical_assumptions(pairs: Sequence[PairAssumptions]) -> PairAssumptions:
     """The medians of noise and unevenness."""
-    return Outlook(
-        noise=float(np.median([each.noise for each in outlooks])),
-        unevenness=float(np.median([each.unevenness for each in outlooks])),
+    return PairAssumptions(
+        noise=float(np.median([each.noise for each in pairs])),
+        unevenness=float(np.median([each.unevenness for each in pairs])),
     )
 
 
@@ -306,17 +306,17 @@ def _remade(design: Design, **chosen: Any) -> Design:  # noqa: ANN401 - as for :
 def pilot_forecasts(design: Design, panels: Floats) -> dict[str, Forecast]:
     """Forecasts from the scores of a pilot, for a typical pair; by the way of analysing the same runs."""
     singles = _remade(design, method="bb-edge")
-    typical, alone = (typical_outlook(pilot_outlooks(panels, each)) for each in (design, singles))
+    typical, alone = (typical_assumptions(pilot_assumptions(panels, each)) for each in (design, singles))
     return design_forecasts(design, typical, alone)
 
 
-def design_forecasts(design: Design, outlook: Outlook, alone: Outlook) -> dict[str, Forecast]:
+def design_forecasts(design: Design, assumed: PairAssumptions, alone: PairAssumptions) -> dict[str, Forecast]:
     """The default method, that one with other blocks, and the published one, which is that of the design.
 
-    ``alone`` is the outlook if every item were a block.
+    ``alone`` is what is assumed if every item were a block.
     """
-    extended = Forecast(design=_remade(design, blocks=design.blocks), outlook=outlook)
+    extended = Forecast(design=_remade(design, blocks=design.blocks), assumed=assumed)
     ways = {"bb-edge-x": extended}
     if design.layout.count < len(design.items):
-        ways["if items were blocks"] = Forecast(design=_remade(design), outlook=alone)
-    return ways | {"one block": extended.as_one_block(), "bb-edge": Forecast(design=design, outlook=outlook)}
+        ways["if items were blocks"] = Forecast(design=_remade(design), assumed=alone)
+    return ways | {"one block": extended.as_one_block(), "bb-edge": Forecast(design=design, assumed=assumed)}

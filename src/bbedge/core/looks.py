@@ -1,6 +1,6 @@
 """Looks at the evidence, and what is kept of them: the counts of every look, the evidence of a bounded number.
 
-Looks inside the first pass are counted apart, with how far it has come.
+Looks inside the first run are counted apart, with how far it has come.
 """
 
 from __future__ import annotations
@@ -146,28 +146,28 @@ class Recorder:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EarlyRecord:
-    """What happened inside the first pass of a design with checkpoints."""
+    """What happened inside the first run of a design with checkpoints."""
 
     checkpoints: tuple[Checkpoint, ...]
     """All checkpoints of the design, in their order."""
     is_complete: bool
-    """Whether the first pass is complete."""
+    """Whether the first run is complete."""
     looks: tuple[LookCount, ...]
     """The looks that were taken at the first of these checkpoints. A complete run may come without any."""
     first_certified: NDArray[np.int64]
     """The number of the checkpoint at which each direction was first certified, row against column; 0 if at none."""
 
     position: PositionTrend | None = None
-    """The strongest relation of scores to the place in the pass; ``None`` for few blocks, and of views."""
+    """The strongest relation of scores to the place in the run; ``None`` for few blocks, and of views."""
 
     @property
     def reached_checkpoint(self) -> Checkpoint | None:
-        """The checkpoint that the first pass has come to; ``None`` before the first, and once the pass is complete."""
+        """The checkpoint that the first run has come to; ``None`` before the first, and once the run is complete."""
         return None if self.is_complete or not self.looks else self.checkpoints[len(self.looks) - 1]
 
     @property
     def progress(self) -> float:
-        """The part of the blocks of the first pass that is in the evidence."""
+        """The part of the blocks of the first run that is in the evidence."""
         if self.is_complete:
             return 1.0
         return 0.0 if self.reached_checkpoint is None else self.reached_checkpoint.fraction

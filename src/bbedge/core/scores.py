@@ -226,8 +226,8 @@ class Scores:
             numbered=False,
         )
 
-    def design(self, **options: Unpack[DesignOptions]) -> Design:
-        """A design for these models, items and blocks; options as in :meth:`Design.make`.
+    def design(self, models: Sequence[str] | None = None, **options: Unpack[DesignOptions]) -> Design:
+        """A design for these models, or others, on these items and blocks; options as in :meth:`Design.make`.
 
         **Needs:** options chosen before the scores were seen.
         """
@@ -235,7 +235,7 @@ class Scores:
             options["blocks"] = self.blocks
         options.setdefault("gaps", self.gaps)
         options["score_range"] = self.score_range
-        return Design.make(self.models, self.items, **options)
+        return Design.make(models or self.models, self.items, **options)
 
     @property
     def copies(self) -> tuple[Copy, ...]:

@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from bbedge.core.arrays import Floats, Ints
-from bbedge.core.copies import Fingerprint, fingerprints
+from bbedge.core.copies import ScoreFingerprint, fingerprints
 from bbedge.core.panels import BlockLayout
 from bbedge.core.scores import Scores
 
@@ -58,7 +58,7 @@ def repeated_scores(scores: Scores) -> tuple[RepeatedScores, ...]:
     >>> [each.replicates for each in repeated_scores(scores)]
     [(0, 1)]
     """
-    places: dict[tuple[str, Fingerprint], list[int]] = {}
+    places: dict[tuple[str, ScoreFingerprint], list[int]] = {}
     for place, panel in enumerate(scores.values):
         for model, each in fingerprints(scores.models, panel).items():
             places.setdefault((model, each), []).append(place)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bbedge.core.checkpoints import Checkpoint
-    from bbedge.core.forecast import Forecast, Outlook
+    from bbedge.core.forecast import Forecast, PairAssumptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class Prices:
         return [f"{tokens:,.0f}", *cost]
 
 
-def pilot_words(typical: Outlook, replicates: int) -> str:
+def pilot_words(typical: PairAssumptions, replicates: int) -> str:
     """What a pilot showed of a typical pair."""
     words = f"From the pilot's {counted(replicates, 'replicate')}: a typical pair has noise {typical.noise:.4f} and "
     words += f"unevenness {typical.unevenness:.4f} per block."
@@ -76,7 +76,7 @@ class ResolutionPlan:
 
     @cached_property
     def checkpoints(self) -> list[tuple[float, Checkpoint | None]]:
-        """Where inside the first pass each difference is decided; empty if there are no looks inside it."""
+        """Where inside the first run each difference is decided; empty if there are no looks inside it."""
         inside = self.first.inside_first_run
         return [] if inside is None else [(gap, inside.checkpoint_for(gap, power=self.power)) for gap in self.gaps]
 
@@ -97,8 +97,8 @@ class ResolutionPlan:
             "ways": [
                 {
                     "name": name,
-                    "noise": forecast.outlook.noise,
-                    "unevenness": forecast.outlook.unevenness,
+                    "noise": forecast.assumed.noise,
+                    "unevenness": forecast.assumed.unevenness,
                     "smallest_difference": [
                         {"replicates": r, "difference": forecast.smallest_gap(r, power=power)} for r in self.replicates
                     ],
@@ -134,8 +134,8 @@ class ResolutionPlan:
             ),
         }
         if any(found for _, found in self.checkpoints):
-            tables[f"Looks inside the first pass: when two models are decided {certain}"] = (
-                ["difference", "part of the pass", "queries", "queries saved", *prices.heads(" saved")],
+            tables[f"Looks inside the first run: when two models are decided {certain}"] = (
+                ["difference", "part of the run", "queries", "queries saved", *prices.heads(" saved")],
                 (_savings(gap, found, len(design.items), prices) for gap, found in self.checkpoints),
             )
         for caption, (heads, rows) in tables.items():
@@ -197,7 +197,7 @@ def _or(value: float | None, otherwise: str, form: str) -> str:
 
 
 def _savings(gap: float, found: Checkpoint | None, items: int, prices: Prices) -> list[str]:
-    """What looks inside the first pass save of one complete pass of two models."""
+    """What looks inside the first run save of one complete run of two models."""
     if found is None:
         return [f"{gap:g}", "none"]
     saved = 2 * (items - found.items)
@@ -257,7 +257,7 @@ def plan_values(claims: Sequence[PlannedClaim], runs: Sequence[int], *, items: i
                 "bar": each.forecast.bar,
                 "difference": each.difference,
                 "verdict": each.verdict,
-                "noise": each.forecast.ahead.outlook.noise,
+                "noise": each.forecast.ahead.assumed.noise,
                 "runs": [{"power": power, "runs": count} for power, count in zip(POWERS, each.runs, strict=True)],
                 "amounts": [
                     {"runs": count, "amount": amount}

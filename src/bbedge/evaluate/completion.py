@@ -65,8 +65,8 @@ class StudyCall:
     # The whole environment goes to the engine, so its errors may repeat any key that is in it.
     secrets: tuple[str, ...] = field(default_factory=lambda: secret_values(os.environ))
 
-    def count(self, problem: Problem) -> Problem:
-        """Count a failure and report it; the same without credentials."""
+    def report_failure(self, problem: Problem) -> Problem:
+        """Report a failure, and how often it was seen; the problem without credentials."""
         cleaned = problem.cleaned(self.secrets)
         known = self.problems.get(cleaned.key, ProblemCount(first=cleaned, count=0))
         self.problems[cleaned.key] = counted = replace(known, count=known.count + 1)
@@ -177,7 +177,7 @@ class Completion:
         key, place = (what.model, what.sample), self.page.replicate
         if isinstance(what, Trouble):
             self._troubled.add(key)
-            self._errors[key] = self.call.count(what.problem)
+            self._errors[key] = self.call.report_failure(what.problem)
             return
         if isinstance(what, Failed):
             what = structs.replace(what, error=redacted(what.error[:_LONGEST_ERROR], self.call.secrets))
@@ -188,7 +188,9 @@ class Completion:
             self.call.watch(SampleDone(replicate=place, model=what.model, sample=what.sample, usage=usage))
         elif isinstance(what, Failed):
             if key not in self._troubled:
-                self._errors[key] = self.call.count(Problem(kind="other", model=what.model, message=what.error))
+                self._errors[key] = self.call.report_failure(
+                    Problem(kind="other", model=what.model, message=what.error)
+                )
             self._troubled.discard(key)
             self.call.watch(SampleFailed(replicate=place, model=what.model, sample=what.sample, error=what.error))
 

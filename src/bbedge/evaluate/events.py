@@ -13,7 +13,7 @@ from bbedge.core.leaderboard import Leaderboard
 from bbedge.evaluate.engine import RequestWaits, StillSilent
 from bbedge.evaluate.failures import Problem, ProblemCount
 from bbedge.evaluate.question import Answer
-from bbedge.evaluate.usage import PassSaving, Reached, Spent
+from bbedge.evaluate.usage import FirstRunSaving, Reached, Spent
 from bbedge.records.journal import Usage
 
 Reason = Literal["answered", "budget", "asked", "limit", "nothing-left", "contradiction"]
@@ -227,8 +227,8 @@ class Ended(_Look):
     """What failed during this call, by kind."""
     reached: Reached | None = None
     """The limit that has stopped the study, if one has."""
-    first_pass: PassSaving | None = None
-    """What looks inside the first pass saved, if it had any and is over."""
+    first_run: FirstRunSaving | None = None
+    """What looks inside the first run saved, if it had any and is over."""
 
 
 Event = (
@@ -310,7 +310,7 @@ def _end(event: Ended) -> dict[str, Any]:
         values["errors"] = [asdict(each.first) | {"count": each.count} for each in event.problems]
     if event.reached is not None:
         values["limit"] = asdict(event.reached)
-    early, saving = event.leaderboard.early, event.first_pass
+    early, saving = event.leaderboard.early, event.first_run
     if early is not None:
         values["first_pass"] = {"complete": early.is_complete, "fraction": early.progress}
         if saving is not None:
@@ -340,7 +340,7 @@ def _spent(spent: Spent) -> dict[str, Any]:
     }
 
 
-def _used(saving: Spent | PassSaving) -> dict[str, Any]:
+def _used(saving: Spent | FirstRunSaving) -> dict[str, Any]:
     return {
         "queries": saving.used.calls,
         "full_queries": saving.full.calls,

@@ -17,7 +17,7 @@ import numpy as np
 
 from bbedge.board import Board
 from bbedge.board.state import BoardState
-from bbedge.board.stored_scores import StoredScores
+from bbedge.board.stored_scores import StoredScores, scores_of
 from bbedge.core.scores import Scores
 from bbedge.errors import CopiedReplicateError, EvaluationError
 from bbedge.evaluate.engine import Benchmark, RequestSeeds, Sample
@@ -25,7 +25,7 @@ from bbedge.evaluate.journal import RUN_AGAIN, Journal, ReplicateFile
 from bbedge.evaluate.journal_file import extra_usage
 from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.evaluate.study_board import FirstRunSchedule
-from bbedge.evaluate.usage import PassSaving, Spent, pass_saving, spent
+from bbedge.evaluate.usage import FirstRunSaving, Spent, first_run_saving, spent
 from bbedge.records.events import AbandonReason, AttemptBegun, ReplicateAdded
 from bbedge.records.journal import ExtraKind
 from bbedge.text import counted, quoted, shown, shown_path
@@ -67,7 +67,6 @@ def end_finished(board: Board) -> None:
 
 def journal_scores(
     page: ReplicateFile,
-    study: EvaluationSpec,
     state: BoardState,
     samples: Sequence[Sample],
     items: Sequence[str],
@@ -78,7 +77,6 @@ def journal_scores(
     ``seen`` is what the board has of them, by model and item. It stands in for samples that the journal has lost: run
     again they might score otherwise.
     """
-    block = dict(zip(state.epoch.items, state.epoch.blocks, strict=True))
     values = np.empty((1, len(state.active), len(items)))
     for row, model in enumerate(state.active):
         scores: dict[str, float | None] = dict(seen.get(model, {}))
@@ -86,19 +84,11 @@ def journal_scores(
             done = page.done.get((model, sample.name))
             scores |= {} if done is None else done.scores
         values[0, row] = np.array([scores[item] for item in items], dtype=float)  # None, which is missing, becomes NaN
-    return Scores(
-        models=tuple(state.active),
-        items=tuple(items),
-        blocks=tuple(block[item] for item in items),
-        replicates=(str(page.replicate),),
-        values=values,
-        score_range=study.design.score_range,
-        gaps=study.file.gaps,
-    )
+    return scores_of(state, values, state.active, items, [page.replicate])
 
 
 def stored_first_run(board: Board) -> dict[str, dict[str, float]]:
-    """What the board has of a first pass that is not complete, by model and item."""
+    """What the board has of a first run that is not complete, by model and item."""
     epoch = board.state.epoch
     if not epoch.is_inside_first_run:
         return {}
@@ -195,12 +185,12 @@ def spent_so_far(study: EvaluationSpec, first: FirstRunSchedule, journal: Journa
     )
 
 
-def first_pass_saving(
+def saving_in_first_run(
     study: EvaluationSpec, benchmark: Benchmark, journal: Journal, *, first: int
-) -> PassSaving | None:
-    """What looks inside the first pass saved, now that the pass is over; ``None`` if its usage is not known."""
+) -> FirstRunSaving | None:
+    """What looks inside the first run saved, now that the run is over; ``None`` if its usage is not known."""
     known = journal.unfinished() | {each.replicate: each for each in journal.finished()}
-    return pass_saving(study, known[first], items=len(benchmark.items)) if first in known else None
+    return first_run_saving(study, known[first], items=len(benchmark.items)) if first in known else None
 
 
 def check_usage(journal: Journal, *, replicates: int) -> None:
@@ -234,7 +224,7 @@ def check_first_run(board: Board, first: FirstRunSchedule, page: ReplicateFile) 
     lacking = sum((model, sample.name) not in page.done for model in board.state.active for sample in samples)
     if lacking:
         raise EvaluationError(
-            f"{shown_path(page.path)}: {counted(lacking, 'sample')} of the first pass on the board "
+            f"{shown_path(page.path)}: {counted(lacking, 'sample')} of the first run on the board "
             f"{'is' if lacking == 1 else 'are'} not in this file. If lines were removed, restore the file from a copy, "
             "or move it to another folder: the study then continues with the scores on the board as another attempt, "
             "which the board and its certificates state. If another command has added a part to the board, make a new "

@@ -30,7 +30,7 @@ from bbedge.evaluate.journal_file import (
     record_from,
     write_judgements,
 )
-from bbedge.files import LockedError, lock
+from bbedge.files import LockedError, lock, system_errors
 from bbedge.records.codec import convert
 from bbedge.records.journal import Done, Failed, Judged, Line, Lost, Replicate, Sent, Usage
 from bbedge.text import shown_path
@@ -51,7 +51,7 @@ class Journal:
     """The folder of a run. Only one process at a time may use it: a context manager.
 
     ``root`` and ``protocol`` say which study the files belong to, and ``order`` is the seed of the order of its first
-    pass, if that has checkpoints: another board of the same study has another. ``blocks`` are those of the items, for
+    run, if that has checkpoints: another board of the same study has another. ``blocks`` are those of the items, for
     the table of judgements.
     """
 
@@ -71,11 +71,9 @@ class Journal:
         self._finished: list[Replicate] | None = None
 
     def __enter__(self) -> Journal:
-        try:
+        with system_errors(self.folder, "written", kind=EvaluationError):
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock = (self.folder / _LOCK).open("ab")
-        except OSError as error:
-            raise EvaluationError(f"{shown_path(self.folder)}: cannot be written ({error.strerror})") from error
         try:
             lock(self._lock)
         except LockedError as error:
@@ -126,7 +124,7 @@ class Journal:
         return self._finished
 
     def of_other_orders(self) -> set[int]:
-        """Replicates that the same study has run for another board, which drew another order of the first pass."""
+        """Replicates that the same study has run for another board, which drew another order of the first run."""
         any_order = {key: value for key, value in self._study.items() if key != "order"}
         return {
             convert(line["replicate"], int, source=_USAGE)

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from bbedge.errors import EvaluationError, FormatError
-from bbedge.files import write_whole
+from bbedge.files import system_errors, write_whole
 from bbedge.records.codec import FILE_VERSION, check_file_version, convert, plain
 from bbedge.records.journal import LINES, Done, Extra, ExtraKind, Line, Replicate, Usage
 from bbedge.text import shown_path
@@ -90,15 +90,11 @@ def append(file: IO[bytes], head: str, content: Mapping[str, Any], *, durable: b
     if head == _FIRST:
         content = {_VERSION: FILE_VERSION, **content}
     new = _next(head, content)
-    try:
+    with system_errors(file.name, "written", "; make room and run the same command again", kind=EvaluationError):
         file.write(_text({**content, _SUM: new}) + b"\n")
         file.flush()
         if durable:
             os.fsync(file.fileno())
-    except OSError as error:
-        raise EvaluationError(
-            f"{shown_path(file.name)}: cannot be written ({error.strerror}); make room and run the same command again"
-        ) from error
     return new
 
 
@@ -128,12 +124,10 @@ def append_line(path: Path, content: Mapping[str, Any], *, remedy: str) -> None:
 
 def opened_at(path: Path, end: int) -> IO[bytes]:
     """The file for appending, without the line that was being written at a crash."""
-    try:
+    with system_errors(path, "written", kind=EvaluationError):
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("ab")
         file.truncate(end)
-    except OSError as error:
-        raise EvaluationError(f"{shown_path(path)}: cannot be written ({error.strerror})") from error
     return file
 
 
@@ -190,8 +184,6 @@ def write_judgements(folder: Path, replicate: int, done: Iterable[Done], blocks:
     table.writerow(("model", "item", "block", "replicate", "judgement", "score"))
     table.writerows(sorted(rows))
     path = folder / FOLDER / f"replicate-{replicate:05d}.csv"
-    try:
+    with system_errors(path, "written", kind=EvaluationError):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, text.getvalue())
-    except OSError as error:
-        raise EvaluationError(f"{shown_path(path)}: cannot be written ({error.strerror})") from error

@@ -65,7 +65,7 @@ def preflight(call: StudyCall, models: Sequence[StudyModel]) -> Checked:
             place = None if what.endpoint is None else redacted(without_credentials(what.endpoint), call.secrets)
             call.watch(replace(what, endpoint=place))
         else:
-            failed.append(call.count(what))
+            failed.append(call.report_failure(what))
 
     seeds = RequestSeeds.from_parts("preflight", study.protocol_hash)
     call.watch(CheckBegun(models=tuple(model.name for model in models)))
@@ -119,15 +119,15 @@ class CostForecast:
     """What a study will cost."""
 
     models: Mapping[str, Estimate]
-    """One pass of each model."""
-    one_pass: Estimate
-    """One pass of all models."""
+    """One run of each model."""
+    one_run: Estimate
+    """One run of all models."""
     whole: Estimate
     """The whole budget, if no question is answered early and no model is dropped."""
     budget: int
-    """Passes in the budget."""
+    """Runs in the budget."""
     samples: int
-    """Samples in a pass of one model; for a command, items."""
+    """Samples in a run of one model; for a command, items."""
     pilot: int
     """Samples of the pilot for each model; 0 if there was none."""
     spent: Usage
@@ -140,7 +140,7 @@ class CostForecast:
         """As plain values."""
         return {
             "models": {name: asdict(estimate) for name, estimate in self.models.items()},
-            "one_pass": asdict(self.one_pass),
+            "one_pass": asdict(self.one_run),
             "whole_budget": asdict(self.whole),
             "budget": self.budget,
             "samples": self.samples,
@@ -227,24 +227,24 @@ def _by_model(study: EvaluationSpec, page: ReplicateFile, chosen: list[Sample]) 
 
 
 def _forecast(study: EvaluationSpec, units: int, pilot: Mapping[str, list[Usage]], spent: Usage) -> CostForecast:
-    def estimate(models: Collection[str], passes: int = 1) -> Estimate:
+    def estimate(models: Collection[str], runs: int = 1) -> Estimate:
         if not pilot:
-            return Estimate(requests=units * len(models) * passes, tokens=None, tokens_error=None, cost=None)
-        one_pass = sum((sum(pilot[model], Usage()).scaled(units / len(pilot[model])) for model in models), Usage())
-        usage = one_pass.scaled(passes)
-        # An upper bound: all models and passes have the same items, so that errors do not cancel.
+            return Estimate(requests=units * len(models) * runs, tokens=None, tokens_error=None, cost=None)
+        one_run = sum((sum(pilot[model], Usage()).scaled(units / len(pilot[model])) for model in models), Usage())
+        usage = one_run.scaled(runs)
+        # An upper bound: all models and runs have the same items, so that errors do not cancel.
         errors = [_error(pilot[model], units) for model in models]
         known = [error for error in errors if error is not None]
         return Estimate(
             requests=usage.calls,
             tokens=usage.total_tokens if usage.tokens else None,
-            tokens_error=round(passes * sum(known)) if usage.tokens and len(known) == len(errors) else None,
+            tokens_error=round(runs * sum(known)) if usage.tokens and len(known) == len(errors) else None,
             cost=cost_of(usage, study.prices),
         )
 
     return CostForecast(
         models={name: estimate([name]) for name in study.names},
-        one_pass=estimate(study.names),
+        one_run=estimate(study.names),
         whole=estimate(study.names, study.file.budget),
         budget=study.file.budget,
         samples=units,
@@ -254,7 +254,7 @@ def _forecast(study: EvaluationSpec, units: int, pilot: Mapping[str, list[Usage]
 
 
 def _error(each: list[Usage], units: int) -> float | None:
-    """Two standard errors of the tokens of one pass."""
+    """Two standard errors of the tokens of one run."""
     if len(each) < 2:
         return None
     return _SURE * units * stdev(usage.total_tokens for usage in each) / math.sqrt(len(each))

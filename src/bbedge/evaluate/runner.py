@@ -242,7 +242,7 @@ class _Runner:
         checkpoint = None if segment is None else segment.checkpoint
         if segment is not None and checkpoint is not None:
             upto = checkpoint.blocks
-            scores = handover.journal_scores(page, study, state, segment.samples, self.board.next_items)
+            scores = handover.journal_scores(page, state, segment.samples, self.board.next_items)
         else:
             upto, samples = None, self.first.samples_of(place)
             traces = handover.answer_hashes(page, samples)
@@ -250,7 +250,7 @@ class _Runner:
                 self._note("independence", text)
             copies = copies or handover.is_fresh(self.journal, page, traces)
             seen = handover.stored_first_run(self.board)
-            scores = handover.journal_scores(page, study, state, samples, state.epoch.items, seen)
+            scores = handover.journal_scores(page, state, samples, state.epoch.items, seen)
         try:
             added = self.board.add(scores, upto=upto, copies="allow" if copies else None)
         except CopiedReplicateError as error:
@@ -314,7 +314,7 @@ class _Runner:
         first, saved = self.first.place if over else None, None
         # What an attempt that was abandoned has cost is not known.
         if first is not None and len(self.board.state.epoch.attempts.get(first, ())) == 1:
-            saved = handover.first_pass_saving(self.call.study, self.first.benchmark, self.journal, first=first)
+            saved = handover.saving_in_first_run(self.call.study, self.first.benchmark, self.journal, first=first)
         ended = Ended(
             reason=reason,
             answer=self._answer(),
@@ -324,7 +324,7 @@ class _Runner:
             design=self.board.design,
             problems=tuple(self.call.problems.values()),
             reached=reached,
-            first_pass=saved,
+            first_run=saved,
         )
         self.call.watch(ended)
         return ended

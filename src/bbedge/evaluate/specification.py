@@ -257,7 +257,7 @@ def _question_and_design(file: StudyFile, *, source: str) -> dict[str, Any]:
 
 
 def _checkpoints(value: object) -> dict[str, object]:
-    """What a study says of looks inside the first pass: none, the default ones, their fractions, or a table."""
+    """What a study says of looks inside the first run: none, the default ones, their fractions, or a table."""
     if value is False:
         return {}
     table = {} if value is True else {"fractions": value} if isinstance(value, list | tuple) else value

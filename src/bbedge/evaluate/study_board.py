@@ -1,6 +1,6 @@
 """The board of a study: what is frozen before the first request, and whether board and journal still belong to it.
 
-A study may look inside its first pass. The board draws the order of the blocks before the first request, and it is the
+A study may look inside its first run. The board draws the order of the blocks before the first request, and it is the
 same for all models. A segment is what lies between two checkpoints of that order; the order of a file is never used.
 """
 
@@ -57,7 +57,7 @@ def seeds_of(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> Reque
 def journal_of(study: EvaluationSpec, benchmark: Benchmark, board: Board) -> Journal:
     """The journal of a study whose board is open; its lines are bound to what the board has frozen.
 
-    The order of the first pass is part of that: answers that were seen in one order must not be used in another, which
+    The order of the first run is part of that: answers that were seen in one order must not be used in another, which
     could be drawn again until it suits them.
     """
     (note, *_) = _notes(board)
@@ -163,7 +163,7 @@ def _check_same(study: EvaluationSpec, benchmark: Benchmark, board: Board, serve
             )
         if not board.design.checkpoints and asks_for_looks(study, benchmark):
             why = f"because the engine {study.file.engine} runs the whole benchmark in one call here."
-            note_once(board, "checkpoints", f"There are no looks inside the first pass, {why}", reason="whole-runs")
+            note_once(board, "checkpoints", f"There are no looks inside the first run, {why}", reason="whole-runs")
         text = f"Run by bbedge evaluate with the {study.file.engine} engine; protocol {study.protocol_hash[:16]}."
         board.note(
             "protocol",
@@ -227,17 +227,17 @@ def frozen_design(study: EvaluationSpec, benchmark: Benchmark) -> BoardDesign:
         return design
     raise DesignError(
         f"{shown_path(study.path)}: checkpoints: the engine {study.file.engine} runs the whole benchmark in one call "
-        "here, so that there is nothing to look at inside a pass; leave out checkpoints"
+        "here, so that there is nothing to look at inside a run; leave out checkpoints"
         + _REMEDIES.get(study.file.engine, "")
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSegment:
-    """The first pass from one checkpoint to the next."""
+    """The first run from one checkpoint to the next."""
 
     checkpoint: Checkpoint | None
-    """The checkpoint at its end; ``None`` at the end of the pass."""
+    """The checkpoint at its end; ``None`` at the end of the run."""
     samples: tuple[Sample, ...]
     """Its samples, in the order in which they are run."""
 
@@ -309,7 +309,7 @@ def segments_of(benchmark: Benchmark, epoch: Epoch) -> tuple[RunSegment, ...]:
 
 
 def checkpoints_of(board: Board) -> Checkpoints | None:
-    """The looks inside the first pass and the order of the blocks, as the board has frozen them."""
+    """The looks inside the first run and the order of the blocks, as the board has frozen them."""
     rule, epoch = board.design.checkpoints, board.state.epoch
     return None if not rule or epoch.order_seed is None else rule.seeded(epoch.order_seed)
 
@@ -336,7 +336,7 @@ def reserved_study(
 ) -> EvaluationSpec:
     """The study of a gate at the level of its use in a ledger, which the label identifies.
 
-    Every look inside the first pass is recorded there before it is reported.
+    Every look inside the first run is recorded there before it is reported.
     """
     own, planned = study_hash(board), checkpoints_of(board)
     scores = stored_scores(board, systems_of(policy, board.state.epoch.models))

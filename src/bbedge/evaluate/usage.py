@@ -123,14 +123,14 @@ def _with_costs(study: EvaluationSpec, used: Usage, full: Usage) -> dict[str, An
     return {"used": used, "full": full, "cost": cost_of(used, study.prices), "full_cost": cost_of(full, study.prices)}
 
 
-def _projected(parts: Sequence[tuple[Usage, float]], passes: int) -> Usage:
-    """What so many passes would use, from the usage of some passes and the part of each that was run."""
-    return sum((usage for usage, _ in parts), Usage()).scaled(passes / sum(share for _, share in parts))
+def _projected(parts: Sequence[tuple[Usage, float]], runs: int) -> Usage:
+    """What so many runs would use, from the usage of some runs and the part of each that was made."""
+    return sum((usage for usage, _ in parts), Usage()).scaled(runs / sum(share for _, share in parts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PassSaving(_Saving):
-    """What looks inside the first pass saved, beside the complete pass of all models.
+class FirstRunSaving(_Saving):
+    """What looks inside the first run saved, beside the complete run of all models.
 
     ``used`` is what the item runs used, without failed and repeated attempts; ``full`` is each model's mean item, as
     often as there are items.
@@ -139,17 +139,17 @@ class PassSaving(_Saving):
     items: int
     """Item runs that were scored, over all models."""
     full_items: int
-    """Item runs of the complete pass."""
+    """Item runs of the complete run."""
 
 
-def pass_saving(study: EvaluationSpec, first: Replicate, *, items: int) -> PassSaving | None:
-    """What was saved in a first pass that is over; ``None`` if the usage of a model is not known."""
+def first_run_saving(study: EvaluationSpec, first: Replicate, *, items: int) -> FirstRunSaving | None:
+    """What was saved in a first run that is over; ``None`` if the usage of a model is not known."""
     useful, shares = first.useful, {model: first.shares.get(model, 1.0) for model in study.names}
     if not all(share and model in useful for model, share in shares.items()):
         return None
     used = sum((useful[model] for model in shares), Usage())
     full = sum((_projected([(useful[model], share)], 1) for model, share in shares.items()), Usage())
-    return PassSaving(
+    return FirstRunSaving(
         items=sum(round(share * items) for share in shares.values()),
         full_items=items * len(shares),
         **_with_costs(study, used, full),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bbedge.core.checkpoints import Checkpoints, first_run_plan, planned_first_run
 from bbedge.core.design import Design
 from bbedge.core.evidence_set import EvidenceSet
-from bbedge.core.forecast import Forecast, Outlook, pilot_outlooks
+from bbedge.core.forecast import Forecast, PairAssumptions, pilot_assumptions
 from bbedge.core.leaderboard import COUNTED, scored_items
 from bbedge.core.scores import Scores
 from bbedge.errors import DataError, DesignError
@@ -112,16 +112,12 @@ class Gate:
         return design.with_share(1.0 / len(self._means))
 
     def _design(self, models: Sequence[str], means: ComparedMeans, **levels: Any) -> Design:  # noqa: ANN401
-        return Design.make(
+        return self._scores.design(
             models,
-            self._scores.items,
-            blocks=self._scores.blocks,
             evidence=self._policy.evidence or None,
             weights=self._weights[means.view],
             planned=self._policy.budget,
             holm="direct",
-            score_range=self._scores.score_range,
-            gaps=self._scores.gaps,
             checkpoints=self._checkpoints,
             **levels,
         )
@@ -269,25 +265,25 @@ class Gate:
             looks=tuple(looks),
         )
 
-    def forecasts(self, noise: Outlook | None = None) -> tuple[ClaimForecast, ...]:
+    def forecasts(self, noise: PairAssumptions | None = None) -> tuple[ClaimForecast, ...]:
         """When each claim will likely be decided, from the noise of the runs there are, or from that of two systems."""
         return tuple(
             ClaimForecast(
                 claim=claim,
                 candidate=candidate,
-                ahead=Forecast(design=ahead.headline.design, outlook=self._noise(number, noise)),
-                back=Forecast(design=back.headline.design, outlook=self._noise(number, noise)),
+                ahead=Forecast(design=ahead.headline.design, assumed=self._noise(number, noise)),
+                back=Forecast(design=back.headline.design, assumed=self._noise(number, noise)),
             )
             for (candidate, claim), number in zip(self._claims, self._of_claims, strict=True)
             for ahead, back in (self._tests[number],)
         )
 
-    def _noise(self, number: int, given: Outlook | None) -> Outlook:
+    def _noise(self, number: int, given: PairAssumptions | None) -> PairAssumptions:
         means, design = self._hypotheses[number].means, self._tests[number][FOR].headline.design
         if given is not None:  # a floor has none of its own
             return given if means.floor is None else replace(given, noise=given.noise / 2.0)
         pairs = np.stack([means.pair(panel, self._scores.models) for panel in self._panels])
-        return pilot_outlooks(np.nan_to_num(pairs, nan=0.5), design)[0]
+        return pilot_assumptions(np.nan_to_num(pairs, nan=0.5), design)[0]
 
 
 def gate(policy: Policy, scores: Scores, *, first_run: FirstRun | None = None) -> GateReport:

@@ -211,7 +211,7 @@ class _Ledger:
             systems=scores.models,
             items=listing.digest,
             listing=UNSET if listing.digest in self.state.listings else listing,
-            score_range=(float(low), float(high)),
+            scale=(float(low), float(high)),
             gaps=scores.gaps,
             study=study,
             checkpoints=checkpoints,

@@ -123,7 +123,7 @@ class UseState:
             blocks=listing.blocks,
             replicates=(),
             values=np.zeros((0, len(begun.systems), len(listing.items))),
-            score_range=begun.score_range,
+            score_range=begun.scale,
             columns=listing.columns,
             gaps=begun.gaps,
             notes=self.notes,

@@ -15,7 +15,7 @@ from typing import Annotated, BinaryIO, Final, Literal, TypeVar
 from msgspec import Meta, structs
 
 from bbedge.errors import BbedgeError, BoardError, FormatError, raise_first
-from bbedge.files import write_whole
+from bbedge.files import system_errors, write_whole
 from bbedge.ledger.chain import KINDS, LedgerEvent
 from bbedge.ledger.store import Session, Store, Vector
 from bbedge.ledger.vectors import checksum
@@ -96,11 +96,8 @@ def _line(content: object) -> str:
 def import_file(archive: Path, place: str | os.PathLike[str], *, verify: Callable[[Session], _R]) -> _R:
     """:func:`import_lines` for a file."""
     name = shown_path(archive)
-    try:
-        with archive.open("rb") as file:
-            return import_lines(_lines_of(file, name), place, source=name, verify=verify)
-    except OSError as error:
-        raise FormatError(f"{name}: cannot be read ({error.strerror})") from error
+    with system_errors(archive, "read", kind=FormatError), archive.open("rb") as file:
+        return import_lines(_lines_of(file, name), place, source=name, verify=verify)
 
 
 def _lines_of(file: BinaryIO, name: str) -> Iterator[str]:

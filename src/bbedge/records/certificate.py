@@ -148,7 +148,7 @@ class PositionRecord(Record, frozen=True, kw_only=True):
     """Whether it is so small that the looks inside the replicate are in doubt: 0.01 or less."""
 
 
-class FirstPass(Record, frozen=True, kw_only=True):
+class FirstRunRecord(Record, frozen=True, kw_only=True):
     """How far the first replicate of a design with checkpoints has come."""
 
     complete: bool
@@ -388,5 +388,5 @@ class Document(Closing, frozen=True):
     """Number of items."""
     replicates: Count
     """Complete replicates in the evidence; a pilot's are not."""
-    first_pass: FirstPass | UnsetType = UNSET
+    first_pass: FirstRunRecord | UnsetType = UNSET
     """How far the first replicate has come; absent if the design has no checkpoints."""

@@ -8,15 +8,16 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypedDict
 
 from msgspec import UNSET, Meta, UnsetType, field, structs
 from msgspec.structs import force_setattr
 
 from bbedge.errors import Argument, DesignError, DomainError
-from bbedge.records.options import Options, ResolvedOptions
+from bbedge.records.options import COPIES_HELP, Options, ResolvedOptions
 from bbedge.records.values import (
     HEADLINE,
+    Copies,
     Count,
     Digest,
     FamilyKind,
@@ -283,6 +284,20 @@ class BoardOptions(Options, frozen=True, kw_only=True):
         for name in self.__struct_fields__:
             if getattr(self, name) is None:  # in Python, None may say that something is not set
                 force_setattr(self, name, UNSET)
+
+
+class Counting(TypedDict, total=False):
+    """What counts of the scores that are added, where a design or a policy has rules already; the ledger states it."""
+
+    copies: Annotated[Copies | None, option(COPIES_HELP, default="refuse")]
+    incomplete: Annotated[
+        IncompleteRule | None,
+        option(
+            "Count runs that are missing altogether by the rule of the design, which this repeats. Without it, a "
+            "replicate stays incomplete until every active model has run, and a part that lacks scores is refused "
+            "(refuse). Missing scores are final."
+        ),
+    ]
 
 
 class StageRecord(Record, frozen=True, kw_only=True):

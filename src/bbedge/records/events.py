@@ -115,7 +115,7 @@ class Created(Event, frozen=True, kw_only=True):
     columns: Mapping[Name, tuple[Name, ...]] = field(default_factory=dict)
     """What else the design uses of each item, by the name of the column."""
     order_seed: Seed | None = None
-    """The seed of the order in which the blocks of the first pass are run."""
+    """The seed of the order in which the blocks of the first run come."""
     stages: tuple[Opened, ...] = ()
     """The claims that it opens: none while there is a pilot to come."""
     cache: dict[Stored, Digest] = field(default_factory=dict)
@@ -281,7 +281,7 @@ class ItemsAdded(_InEpoch, frozen=True, kw_only=True):
     columns: Mapping[Name, tuple[Name, ...]] = field(default_factory=dict)
     """What else the design uses of each, by the name of the column."""
     order_seed: Seed | None = None
-    """The seed of the order in which the blocks of its first pass are run."""
+    """The seed of the order in which the blocks of its first run come."""
     models: tuple[Name, ...] = ()
     """The models of the epoch."""
     stages: tuple[Opened, ...] = ()

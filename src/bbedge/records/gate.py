@@ -262,7 +262,7 @@ class UseBegun(_OfUse, frozen=True, kw_only=True):
     """The digest of its items."""
     listing: ItemListing | UnsetType = UNSET
     """These items, if no use before has them."""
-    score_range: tuple[Number, Number]
+    scale: tuple[Number, Number] = field(name="score_range")
     """The scale of the scores."""
     gaps: Gaps
     """How missing scores count."""

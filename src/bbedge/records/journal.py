@@ -156,7 +156,7 @@ class Replicate(Strict, frozen=True, kw_only=True):
     """A hash of all answers of each model whose answers the engine sees, once the replicate is on the board."""
     shares: Mapping[str, Number] = field(default_factory=dict)
     """The part of the items that a model has run, by model, where it has not run all: its directions were decided
-    inside the first pass, or the replicate is not complete."""
+    inside the first run, or the replicate is not complete."""
 
     @property
     def useful(self) -> dict[str, Usage]:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Annotated, Literal, TypedDict, cast
+from typing import Annotated, Literal, cast
 
 from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 from msgspec.structs import fields, force_setattr
@@ -24,11 +24,12 @@ from bbedge.records.values import (
     Holm,
     Level,
     Method,
-    Number,
     OfRuns,
     Part,
     Positive,
     PredictionRule,
+    ScaleArgument,
+    ScoreRange,
     Share,
     StakeRule,
     Strict,
@@ -108,9 +109,7 @@ class Options(SharedOptions, frozen=True, kw_only=True):
     stakes: Annotated[
         StakeRule | UnsetType, option("The rule of the stakes; overrides the method's choice.", default=False)
     ] = UNSET
-    score_range: Annotated[
-        tuple[Number, Number], option("Lowest and highest possible score, for instance 0 10.", metavar="LO HI")
-    ] = (0.0, 1.0)
+    score_range: ScoreRange = (0.0, 1.0)
     margin_share: Annotated[
         Part | UnsetType,
         option(
@@ -336,7 +335,7 @@ class ResolvedOptions(Options, frozen=True, kw_only=True):
     """The number of replicates that the stakes were made for; null if none was stated."""
 
 
-class OptionArguments(TypedDict, total=False):
+class OptionArguments(ScaleArgument, total=False):
     """The options as arguments of Python functions; a test compares them with :class:`Options`."""
 
     alpha: float
@@ -346,7 +345,6 @@ class OptionArguments(TypedDict, total=False):
     method: Method
     prediction: PredictionRule | None
     stakes: StakeRule | None
-    score_range: tuple[float, float]
     margin_share: float | None
     mean_share: float | None
     holm: Holm | None

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Collection, Iterable, Mapping
-from typing import Annotated, Any, Literal, Self, TypedDict, cast, get_args
+from typing import Annotated, Any, Literal, Self, cast, get_args
 
 from msgspec import structs
 
 from bbedge.errors import Argument, DomainError, as_word
 from bbedge.records.codec import record_from_arguments
-from bbedge.records.values import HEADLINE, Names, Sparse, option
+from bbedge.records.values import HEADLINE, Names, ScaleArgument, ScoreRange, Sparse, option
 from bbedge.text import quoted
 
 UNIT = (0.0, 1.0)
@@ -221,9 +221,7 @@ class Reading(ReadingRecord, frozen=True, kw_only=True):
     {'item': 'a=b'}
     """
 
-    score_range: Annotated[
-        tuple[float, float], option("Lowest and highest possible score, for instance 0 10.", metavar="LO HI")
-    ] = UNIT
+    score_range: ScoreRange = UNIT
     share: Annotated[
         Names,
         option(
@@ -345,11 +343,10 @@ class Reading(ReadingRecord, frozen=True, kw_only=True):
         return structs.replace(self, **taken)
 
 
-class ReadingOptions(TypedDict, total=False):
+class ReadingOptions(ScaleArgument, total=False):
     """The arguments of :func:`~bbedge.read_scores` and others: the fields of :class:`Reading`, as Python has them."""
 
     blocks: str | None
-    score_range: tuple[float, float]
     incomplete: str
     column: Mapping[str, str] | str | Iterable[str]
     drop_column: str | Iterable[str]

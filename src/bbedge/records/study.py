@@ -187,7 +187,7 @@ class StudyFile(SpendingLimits, frozen=True, kw_only=True):
     views: Mapping[str, Any] | None = None
     """Likewise."""
     checkpoints: bool | tuple[float, ...] | Mapping[str, Any] | None = None
-    """Looks inside the first pass: none, the default ones, their fractions, or a table of the design."""
+    """Looks inside the first run: none, the default ones, their fractions, or a table of the design."""
     benchmark: Mapping[str, Any] = field(default_factory=dict)
     """One of :data:`BENCHMARKS`."""
     command: Annotated[tuple[str, ...], Meta(min_length=1)] | None = None

@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypedDict, TypeVar
 
 from msgspec import Meta, Struct, structs
 
@@ -95,6 +95,18 @@ def option(
     """
     words = {"metavar": metavar, "default": default, "option": names, "panel": panel}
     return Meta(description=description, extra={key: word for key, word in words.items() if word is not None})
+
+
+ScoreRange = Annotated[
+    tuple[float, float], option("Lowest and highest possible score, for instance 0 10.", metavar="LO HI")
+]
+"""The scale that scores are read on."""
+
+
+class ScaleArgument(TypedDict, total=False):
+    """The argument that a design and the reading of scores share."""
+
+    score_range: tuple[float, float]
 
 
 class Strict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -18,7 +18,7 @@ from bbedge.core.arrays import DAMAGE, Mask, write_archive
 from bbedge.core.design import Design
 from bbedge.core.family import Family
 from bbedge.errors import BbedgeError, DataError, DesignError, DomainError
-from bbedge.files import UNFINISHED, LockedError, lock, replacing, write_whole
+from bbedge.files import UNFINISHED, LockedError, lock, replacing, system_errors, write_whole
 from bbedge.records.codec import FILE_VERSION, check_file_version, convert, plain
 from bbedge.text import shown_path
 
@@ -48,12 +48,11 @@ def remove_unfinished(folder: Path) -> None:
 
 
 @contextmanager
-def reading(file: Path, advice: str = "") -> Iterator[None]:
+def errors_naming(file: Path, advice: str = "") -> Iterator[None]:
     """Name the file of a run that is missing, or that is not what was written."""
     try:
-        yield
-    except OSError as error:
-        raise DataError(f"{shown_path(file)}: cannot be read ({error.strerror}){advice}") from error
+        with system_errors(file, "read", advice):
+            yield
     except BbedgeError:
         raise
     except (*DAMAGE, TypeError) as error:
@@ -68,9 +67,8 @@ def damaged(file: Path) -> DataError:
 def map_array(file: Path) -> np.ndarray:
     """An array mapped into memory: what is not looked at is not read."""
     try:
-        return np.asarray(np.load(file, mmap_mode="r", allow_pickle=False))
-    except OSError as error:
-        raise DataError(f"{shown_path(file)}: cannot be read ({error.strerror or error})") from error
+        with system_errors(file, "read"):
+            return np.asarray(np.load(file, mmap_mode="r", allow_pickle=False))
     except DAMAGE as error:
         raise DataError(f"{shown_path(file)}: not an array that NumPy saved as .npy ({error})") from error
 
@@ -78,12 +76,8 @@ def map_array(file: Path) -> np.ndarray:
 @contextmanager
 def locked(file: Path) -> Iterator[None]:
     """Keep other processes out, where the file system has locks. A killed process leaves no lock behind."""
-    try:
+    with system_errors(file, "written", "; make it writable and run the command again"):
         stream = file.open("ab")
-    except OSError as error:
-        raise DataError(
-            f"{shown_path(file)}: cannot be written ({error.strerror}); make it writable and run the command again"
-        ) from error
     with stream:
         try:
             lock(stream)
@@ -161,11 +155,9 @@ class TiledRun:
                 raise DesignError(f"tiled runs do not support {what}; make the design without them")
         if (folder / _DESIGN).exists():
             raise DesignError(f"{shown_path(folder)}: already holds a tiled run; open it, or choose another folder")
-        try:
+        with system_errors(folder, "made", "; choose another"):
             for part in (folder, folder / "strips", folder / "tiles"):
                 part.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise DataError(f"{shown_path(folder)}: cannot be made ({error.strerror}); choose another") from error
         run = cls(folder=folder, design=design, tile=tile, digest=_digest(_content(design, tile)))
         run.write(TiledProgress())
         write_whole(folder / _DESIGN, json.dumps({"digest": run.digest, **_content(design, tile)}))
@@ -175,7 +167,7 @@ class TiledRun:
     def open(cls, folder: Path) -> TiledRun:
         """The run of a folder."""
         file = folder / _DESIGN
-        with reading(file):
+        with errors_naming(file):
             if not file.exists():
                 raise DataError(
                     f"{shown_path(folder)}: no tiled run here; create one. On a cluster the folder must be on a file "
@@ -230,7 +222,7 @@ class TiledRun:
     def loaded(self, file: Path) -> Iterator[tuple[int, Any]]:
         """How many replicates a file of this run has, and its arrays, each read when it is asked for."""
         with (
-            reading(file, _INCOMPLETE),
+            errors_naming(file, _INCOMPLETE),
             file.open("rb") as stream,
             np.load(stream, allow_pickle=False) as arrays,
         ):
@@ -256,7 +248,7 @@ class TiledRun:
     def progress(self) -> TiledProgress:
         """The looks so far, and what was begun."""
         file = self.folder / _JOURNAL
-        with reading(file):
+        with errors_naming(file):
             content = json.loads(file.read_text(encoding="utf-8"))
             return TiledProgress(looks=tuple(TiledLook(**look) for look in content["looks"]), begun=content["begun"])
 

@@ -21,10 +21,9 @@ import numpy as np
 from bbedge._version import __version__
 from bbedge.core.arrays import Floats, load_arrays, write_archive
 from bbedge.errors import Argument, DataError, DomainError
-from bbedge.files import replacing
+from bbedge.files import replacing, system_errors
 from bbedge.study.results import StudyResults, Sums, summarised
 from bbedge.study.study import Contest, Record, RepetitionSeeds, Setting, Study
-from bbedge.text import shown_path
 from bbedge.workers import Crew
 
 CHUNK = 10
@@ -69,12 +68,8 @@ def run_study(
     if repetitions < 1:
         raise DomainError(f"{repetitions} repetitions: at least 1 is needed")
     folder = keep / study.name / f"seed-{seed}-{fingerprint(study)}"
-    try:
+    with system_errors(folder, "made", "; choose another ", Argument("keep")):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(
-            f"{shown_path(folder)}: cannot be made ({error.strerror}); choose another ", Argument("keep")
-        ) from error
     chunks = [
         RepetitionChunk(
             setting=setting,

@@ -19,7 +19,7 @@ from bbedge.ledger.chain import LedgerEvent
 from bbedge.ledger.vectors import digest
 from bbedge.records.codec import FILE_VERSION, canonical
 from bbedge.records.design import Headline, Views
-from unit.board import passes
+from unit.board import first_runs
 from unit.board.boards import ITEMS, make, runs
 
 MORE = ("r1", "r2")
@@ -125,27 +125,27 @@ def with_views_and_gaps(folder) -> Board:
 
 
 def in_parts_with_attempts(folder) -> Board:
-    """A pilot, a first pass in parts, attempts at runs, identities of runs, and runs that repeat each other."""
-    board = passes.make(folder / "board.db", family="pilot-top-k", k=2, pilot=1, copies="allow")
+    """A pilot, a first run in parts, attempts at runs, identities of runs, and runs that repeat each other."""
+    board = first_runs.make(folder / "board.db", family="pilot-top-k", k=2, pilot=1, copies="allow")
     board.begin_attempt(1, 1, 5, "0" * 64)
     board.end_attempt(1, 1, "abandoned", reason="journal-missing")
     board.begin_attempt(1, 2, 6, "0" * 64)
-    passes.complete(board, passes.drawn(1))
+    first_runs.complete(board, first_runs.drawn(1))
     board.end_attempt(1, 2, "finished")
-    first = passes.drawn(2)
-    passes.add_checkpoint(board, first)
+    first = first_runs.drawn(2)
+    first_runs.add_checkpoint(board, first)
     board.retire("d")
-    passes.add_checkpoint(board, first)
-    passes.complete(board, first)
-    again = passes.some(passes.drawn(3), ("a", "b", "c"), passes.ITEMS)
+    first_runs.add_checkpoint(board, first)
+    first_runs.complete(board, first)
+    again = first_runs.some(first_runs.drawn(3), ("a", "b", "c"), first_runs.ITEMS)
     for name in ("x", "y"):
         board.add(replace(again, runs=((f"run {name}",),)))
-    single = passes.drawn(4)
-    single["b"] = passes.drawn(3)["b"]
-    board.add(passes.some(single, ("a", "b", "c"), passes.ITEMS))
-    newcomer = passes.drawn(5, ("e",))["e"]
-    values = [[newcomer], [passes.drawn(6, ("e",))["e"]], [newcomer], [passes.drawn(7, ("e",))["e"]]]
-    board.add_model("e", Scores.of(values, models=("e",), items=passes.ITEMS))
+    single = first_runs.drawn(4)
+    single["b"] = first_runs.drawn(3)["b"]
+    board.add(first_runs.some(single, ("a", "b", "c"), first_runs.ITEMS))
+    newcomer = first_runs.drawn(5, ("e",))["e"]
+    values = [[newcomer], [first_runs.drawn(6, ("e",))["e"]], [newcomer], [first_runs.drawn(7, ("e",))["e"]]]
+    board.add_model("e", Scores.of(values, models=("e",), items=first_runs.ITEMS))
     return board
 
 

@@ -192,7 +192,7 @@ def test_the_hash_sees_every_key():
         ("tau = -0.1", DesignError, "my.toml: tau=-0.1 is not allowed"),
         ("tau = 1", FormatError, "'tau' = 1 is not a number above -1 and below 1"),
         ("score_range = [1, 0]", DesignError, r"score_range=\(1.0, 0.0\) is not allowed"),
-        ("score_range = [0, inf]", FormatError, "'score_range' = inf is not a finite number"),
+        ("score_range = [0, inf]", DesignError, r"score_range=\(0.0, inf\) is not allowed; give two finite numbers"),
         ('method = "bb-edge-y"', FormatError, "is not one of bb-edge, bb-edge-x"),
         ("method = 3", FormatError, "'method' = 3 is not one of"),
         ("evidence = []", FormatError, "'evidence' is not one of"),

@@ -14,7 +14,7 @@ from bbedge.ledger.chain import LedgerEvent, checked_events, from_payload
 from bbedge.records.codec import canonical
 from bbedge.records.codec import to_json as to_payload
 from bbedge.records.events import BoardEvent, ModelAdded, NoteAdded
-from unit.board import forging, passes
+from unit.board import first_runs, forging
 
 
 def entries(lines):
@@ -25,7 +25,7 @@ def entries(lines):
 def events(tmp_path_factory):
     lives = (forging.whole_life, forging.after_a_pilot, forging.with_views_and_gaps)
     boards = [live(tmp_path_factory.mktemp("life")) for live in lives]
-    boards.append(passes.life(tmp_path_factory.mktemp("life") / "board.db"))
+    boards.append(first_runs.life(tmp_path_factory.mktemp("life") / "board.db"))
     return [each for board in boards for each in entries(export_lines(board.store))]
 
 

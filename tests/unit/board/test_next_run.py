@@ -4,10 +4,10 @@ import json
 
 from bbedge.board import Board, BoardDesign
 from bbedge.core.checkpoints import first_run_plan
-from unit.board.passes import ITEMS, MODELS, add_checkpoint, complete, drawn, make
+from unit.board.first_runs import ITEMS, MODELS, add_checkpoint, complete, drawn, make
 
 
-def test_a_first_pass_comes_in_parts_then_the_rest_then_complete_replicates(tmp_path):
+def test_a_first_run_comes_in_parts_then_the_rest_then_complete_replicates(tmp_path):
     board, panel = make(tmp_path / "board.db"), drawn(1)
     order = [ITEMS[place] for place in first_run_plan(board.state.epoch.stages[0].design).order]
     seen = []

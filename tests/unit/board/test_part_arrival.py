@@ -1,4 +1,4 @@
-"""Parts of the first pass as a harness hands them over: growing files, gaps, stopped models, looks too far ahead."""
+"""Parts of the first run as a harness hands them over: growing files, gaps, stopped models, looks too far ahead."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ import pytest
 
 from bbedge.board import Board
 from bbedge.errors import BoardError
-from unit.board.passes import ITEMS, MODELS, add_checkpoint, add_upto, complete, drawn, make, some
+from unit.board.first_runs import ITEMS, MODELS, add_checkpoint, add_upto, complete, drawn, make, some
 
 PANEL = drawn(1)
 
@@ -91,7 +91,7 @@ def test_what_has_not_run_yet_is_named(board):
     rest = some(PANEL, MODELS, board.next_items[:-1])
     with pytest.raises(BoardError, match=f"1 of the 12 items up to the next checkpoint are not .*: '{late}'"):
         add_upto(board, rest)
-    with pytest.raises(BoardError, match=r"12 of the 12 items .* the first pass is at checkpoint 1"):
+    with pytest.raises(BoardError, match=r"12 of the 12 items .* the first run is at checkpoint 1"):
         add_upto(board, some(PANEL, MODELS, _seen(board)))
 
 
@@ -153,9 +153,9 @@ def test_a_stopped_model_may_stay_in_the_files(board):
     board.verify()
 
 
-def test_the_number_of_the_replicate_must_be_that_of_the_first_pass(board):
+def test_the_number_of_the_replicate_must_be_that_of_the_first_run(board):
     part = replace(some(PANEL, MODELS, board.next_items), numbered=True)
-    with pytest.raises(BoardError, match="numbered replicate 2; the first pass is replicate 1"):
+    with pytest.raises(BoardError, match="numbered replicate 2; the first run is replicate 1"):
         add_upto(board, replace(part, replicates=("2",)))
     add_upto(board, replace(part, replicates=("1.0",)))
 
@@ -163,6 +163,6 @@ def test_the_number_of_the_replicate_must_be_that_of_the_first_pass(board):
 def test_every_checkpoint_has_passed(board):
     while board.next_checkpoint:
         add_upto(board, grown(board))
-    with pytest.raises(BoardError, match="every checkpoint of the first pass has passed; add the complete replicate"):
+    with pytest.raises(BoardError, match="every checkpoint of the first run has passed; add the complete replicate"):
         add_upto(board, some(PANEL, MODELS, ITEMS))
     complete(board, PANEL)

@@ -15,7 +15,7 @@ MODELS = ["a", "b"]
 ITEMS = [f"q{i}" for i in range(200)]
 
 
-def test_the_default_is_half_for_complete_passes_and_equal_parts():
+def test_the_default_is_half_for_complete_runs_and_equal_parts():
     given = Checkpoints(order_seed=3)
     assert given.fractions == FRACTIONS == (0.01, 0.02, 0.04, 0.07, 0.12, 0.2, 0.35, 0.6)
     assert given.weights == (1 / 16,) * 8

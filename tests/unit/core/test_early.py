@@ -1,4 +1,4 @@
-"""Evidence inside the first pass against the literal construction, and what a certifier makes of it."""
+"""Evidence inside the first run against the literal construction, and what a certifier makes of it."""
 
 import io
 import itertools
@@ -57,7 +57,7 @@ def setting_of(design):
 
 
 def parts_of(certifier, panel):
-    """Feed a pass checkpoint by checkpoint; the looks inside it."""
+    """Feed a run checkpoint by checkpoint; the looks inside it."""
     place = {item: i for i, item in enumerate(certifier.evidence.design.items)}
     rows = [MODELS.index(model) for model in certifier.evidence.active]
     looks = []
@@ -120,7 +120,7 @@ def test_evidence_is_that_of_the_definition(name):
 
 
 @pytest.mark.parametrize("views", [None, {"first": FIRST}])
-def test_direct_e_holm_inside_the_pass_is_that_of_the_definition(views):
+def test_direct_e_holm_inside_the_run_is_that_of_the_definition(views):
     design = make(holm="direct", views=views, alpha=0.6)
     data, certifier = panels(1, strength=0.6), Certifier(design)
     looks = parts_of(certifier, data[0])
@@ -140,7 +140,7 @@ def test_direct_e_holm_inside_the_pass_is_that_of_the_definition(views):
 
 
 @pytest.mark.parametrize("planned", [None, 1])
-def test_e_holm_with_memory_inside_the_pass_is_that_of_the_definition(planned):
+def test_e_holm_with_memory_inside_the_run_is_that_of_the_definition(planned):
     design = make(planned=planned, alpha=0.6)
     data, certifier = panels(1, strength=0.6), Certifier(design)
     setting, standing = setting_of(design), set()
@@ -204,8 +204,8 @@ def test_it_remembers_at_which_part_each_comparison_was_certified():
     assert (after.first_certified[first > 0] == 1).all()
 
 
-def test_what_was_certified_inside_the_pass_stands():
-    """A lead that the rest of the pass takes back."""
+def test_what_was_certified_inside_the_run_stands():
+    """A lead that the rest of the run takes back."""
     design = make(blocks="item", alpha=0.3)
     order = first_run_plan(design).order
     panel = np.zeros((3, N))
@@ -218,7 +218,7 @@ def test_what_was_certified_inside_the_pass_stands():
     assert certifier.edges()[0, 1]
 
 
-def test_means_inside_the_pass_are_those_of_what_is_complete():
+def test_means_inside_the_run_are_those_of_what_is_complete():
     design = make(views={"first": FIRST})
     panel, certifier = panels(1)[0], Certifier(design)
     assert np.isnan(certifier.leaderboard().means).all()
@@ -231,7 +231,7 @@ def test_means_inside_the_pass_are_those_of_what_is_complete():
     assert np.allclose(certifier.leaderboard().means, panel.mean(axis=1))
 
 
-def test_a_complete_pass_that_differs_from_what_was_seen_is_refused():
+def test_a_complete_run_that_differs_from_what_was_seen_is_refused():
     certifier, panel = Certifier(make(gaps="worst-case")), panels(1, holes=0.1)[0]
     parts_of(certifier, panel)
     before = certifier.to_bytes()
@@ -257,12 +257,12 @@ def test_parts_in_the_wrong_place_are_refused():
         with pytest.raises(DataError, match=rf"a look after {upto} blocks? is not planned here; the next"):
             certifier.update(panel[:, [ITEMS.index(item) for item in certifier.next_items]], upto)
     parts_of(certifier, panel)
-    with pytest.raises(DataError, match="every checkpoint of the first pass has passed; add the complete pass"):
+    with pytest.raises(DataError, match="every checkpoint of the first run has passed; add the complete run"):
         certifier.update(panel, 1)
     assert len(certifier.next_items) == len(ITEMS) - first_run_plan(make()).checkpoints[-1].items
     certifier.update(panel)
     assert certifier.next_items == ()
-    with pytest.raises(DataError, match="the first pass is complete"):
+    with pytest.raises(DataError, match="the first run is complete"):
         certifier.update(panel, 1)
     with pytest.raises(DesignError, match="this design has no checkpoints"):
         Certifier(make(checkpoints=None)).update(panel, 1)
@@ -282,7 +282,7 @@ def test_a_state_without_checkpoints_knows_nothing_of_them():
     assert certifier.next_items == ()
 
 
-def test_damaged_states_inside_the_pass_are_refused():
+def test_damaged_states_inside_the_run_are_refused():
     certifier, panel = Certifier(make()), panels(1)[0]
     place = {item: i for i, item in enumerate(ITEMS)}
     certifier.update(panel[:, [place[item] for item in certifier.next_items]], certifier.next_checkpoint.blocks)
@@ -319,7 +319,7 @@ def as_bytes(arrays):
 
 
 @pytest.mark.parametrize("options", [{}, {"holm": "direct"}, {"views": {"first": FIRST}}, {"gaps": "worst-case"}])
-def test_a_model_that_stops_inside_the_pass_keeps_what_it_had(options):
+def test_a_model_that_stops_inside_the_run_keeps_what_it_had(options):
     certifier, data = Certifier(make(**options)), panels(3, holes=0.05 if "gaps" in options else 0.0)
     place = {item: i for i, item in enumerate(ITEMS)}
     for _ in range(2):
@@ -355,7 +355,7 @@ def test_stopping_before_the_first_part_keeps_evidence_one():
 
 
 @pytest.mark.parametrize("name", ["plain", "items", "tau", "weights", "views", "gaps", "bernstein"])
-def test_margins_inside_the_pass_are_valid_and_close_to_the_definition(name):
+def test_margins_inside_the_run_are_valid_and_close_to_the_definition(name):
     design = make(alpha=0.95, margin_share=0.95, **DESIGNS[name])
     panel, certifier = panels(1, strength=0.6, holes=0.03 if name == "gaps" else 0.0)[0], Certifier(design)
     parts_of(certifier, panel)
@@ -395,7 +395,7 @@ def test_margins_of_many_blocks_are_read_off_a_lower_bound(monkeypatch):
     assert np.nanmin(found[0][1] - found[1][1]) < 0.2  # and it is of some use
 
 
-def test_margins_after_the_pass_are_the_better_of_both():
+def test_margins_after_the_run_are_the_better_of_both():
     design = make(blocks="item", alpha=0.3)
     panel, certifier = panels(1, strength=0.4)[0], Certifier(design)
     parts_of(certifier, panel)

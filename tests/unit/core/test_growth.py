@@ -7,19 +7,19 @@ from bbedge.baselines.e_values import edges_at_looks
 from bbedge.core.checkpoints import Checkpoints, first_run_plan
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
-from bbedge.core.forecast import Forecast, Outlook, bet_penalty, penalty, pilot_outlooks, typical_outlook
+from bbedge.core.forecast import Forecast, PairAssumptions, bet_penalty, penalty, pilot_assumptions, typical_assumptions
 from bbedge.core.leaderboard import Certifier
 from bbedge.errors import DomainError
 from bbedge.study.contenders import difference_variances
 from bbedge.study.synthetic import SyntheticBenchmark
 
 
-def outlook_of(benchmark: SyntheticBenchmark, design: Design, a: int, b: int) -> Outlook:
+def assumptions_of(benchmark: SyntheticBenchmark, design: Design, a: int, b: int) -> PairAssumptions:
     """The truth about a pair, from the benchmark's own probabilities."""
     blocks = design.layout.means(benchmark.probabilities)
     y = (blocks[a] - blocks[b] + 1.0) / 2.0
     noise = difference_variances(benchmark)[a, b] / 4.0 * design.layout.count
-    return Outlook(noise=float(noise), unevenness=float(y.var()))
+    return PairAssumptions(noise=float(noise), unevenness=float(y.var()))
 
 
 # Cautious by construction: other pairs that are certified lower the threshold, and the forecast leaves it. With
@@ -33,7 +33,7 @@ def test_the_forecast_is_what_simulation_shows(method, most, size, effect):
     panels = np.stack([benchmark.panels(rng, 60) for rng in np.random.default_rng(1).spawn(16)], axis=1)
     true = np.argwhere(benchmark.differences > 1e-9)
     for replicates in (10, 20, 40, 60):
-        forecasts = [Forecast(design=design, outlook=outlook_of(benchmark, design, a, b)) for a, b in true]
+        forecasts = [Forecast(design=design, assumed=assumptions_of(benchmark, design, a, b)) for a, b in true]
         planned = np.mean(
             [
                 forecast.power(float(benchmark.differences[a, b]), replicates)
@@ -57,7 +57,7 @@ def test_the_forecast_of_a_part_is_what_simulation_shows(uneven):
         shift = np.where(np.arange(items) % 2 == 0, 1.0, -1.0) * uneven  # half of the items favour each model
         better, worse = 0.5 + gap / 2 + shift, 0.5 - gap / 2 - shift
         noise = float(np.mean(better * (1 - better) + worse * (1 - worse))) / 4.0
-        forecast = Forecast(design=design, outlook=Outlook(noise=noise, unevenness=uneven**2))
+        forecast = Forecast(design=design, assumed=PairAssumptions(noise=noise, unevenness=uneven**2))
         checkpoint = first_run_plan(design).checkpoints[number - 1]
         planned = forecast.part_power(gap, checkpoint)
         places = first_run_plan(design).order[: checkpoint.items]
@@ -76,17 +76,17 @@ def test_the_forecast_of_a_part_is_what_simulation_shows(uneven):
         assert abs(seen / repetitions - planned) < 0.12, (gap, planned, seen / repetitions)
 
 
-def test_a_smaller_difference_needs_a_larger_part_or_the_whole_pass():
+def test_a_smaller_difference_needs_a_larger_part_or_the_whole_run():
     checkpoints = Checkpoints(order_seed=3)
     design = Design.make(["a", "b"], [f"q{i}" for i in range(1300)], checkpoints=checkpoints)
-    forecast = Forecast(design=design, outlook=Outlook.of_scores(mean=0.5))
+    forecast = Forecast(design=design, assumed=PairAssumptions.of_scores(mean=0.5))
     found = [forecast.checkpoint_for(gap) for gap in (0.6, 0.3, 0.15, 0.02)]
     assert found[-1] is None
     fractions = [each.fraction for each in found[:-1]]
     assert fractions == sorted(fractions)
     assert len(set(fractions)) == 3
     assert forecast.checkpoint_for(0.0) is None
-    without = Forecast(design=Design.make(["a", "b"], ["q1", "q2"]), outlook=Outlook.of_scores(mean=0.5))
+    without = Forecast(design=Design.make(["a", "b"], ["q1", "q2"]), assumed=PairAssumptions.of_scores(mean=0.5))
     assert without.checkpoint_for(0.9) is None
 
 
@@ -94,10 +94,10 @@ def test_a_smaller_difference_needs_a_larger_part_or_the_whole_pass():
 @pytest.mark.parametrize("n_items", [100, 1000])
 @pytest.mark.parametrize("noise", [0.02, 0.125])
 def test_bb_edge_x_never_needs_more_replicates_than_bb_edge(n_models, n_items, noise):
-    outlook = Outlook(noise=noise, unevenness=0.0)
+    assumed = PairAssumptions(noise=noise, unevenness=0.0)
     models, items = [f"m{i}" for i in range(n_models)], [f"q{i}" for i in range(n_items)]
     published, extended = (
-        Forecast(design=Design.make(models, items, method=method), outlook=outlook)
+        Forecast(design=Design.make(models, items, method=method), assumed=assumed)
         for method in ("bb-edge", "bb-edge-x")
     )
     for gap in (0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002):
@@ -108,19 +108,19 @@ def test_bb_edge_x_never_needs_more_replicates_than_bb_edge(n_models, n_items, n
 
 def test_a_forecast_states_the_number_of_replicates_only_where_the_design_can():
     names, items = ["a", "b"], ["q1", "q2"]
-    outlook = Outlook.of_scores(mean=0.5)
+    assumed = PairAssumptions.of_scores(mean=0.5)
     made = {method: Design.make(names, items, method=method) for method in ("bb-edge", "bb-edge-x")}
-    assert Forecast(design=made["bb-edge"], outlook=outlook).planned(7).design is made["bb-edge"]
-    assert Forecast(design=made["bb-edge-x"], outlook=outlook).planned(7).design.planned == 7
+    assert Forecast(design=made["bb-edge"], assumed=assumed).planned(7).design is made["bb-edge"]
+    assert Forecast(design=made["bb-edge-x"], assumed=assumed).planned(7).design.planned == 7
     stated = Design.make(names, items, method="bb-edge-x", planned=3)
-    assert Forecast(design=stated, outlook=outlook).planned(7).design is stated
+    assert Forecast(design=stated, assumed=assumed).planned(7).design is stated
 
 
 @pytest.mark.parametrize("kind", ["hoeffding", "bernstein", "sharp", "betting"])
 def test_the_evidence_of_a_typical_path_is_the_forecast_s(kind):
     """Two models whose differences are +-s alternately: the penalty is then nearly what is expected of it."""
     design = Design.make(["a", "b"], [f"q{i}" for i in range(400)], evidence=kind, method="bb-edge")
-    forecast = Forecast(design=design, outlook=Outlook(noise=0.04, unevenness=0.0))
+    forecast = Forecast(design=design, assumed=PairAssumptions(noise=0.04, unevenness=0.0))
     rng = np.random.default_rng(2)
     evidence = Evidence(design)
     for _ in range(6):
@@ -135,7 +135,7 @@ def test_the_evidence_of_a_typical_path_is_the_forecast_s(kind):
 
 def test_more_replicates_resolve_less_and_smaller_gaps_need_more():
     design = Design.make([f"m{i}" for i in range(10)], [f"q{i}" for i in range(200)], method="bb-edge")
-    forecast = Forecast(design=design, outlook=Outlook.of_scores(mean=0.5))
+    forecast = Forecast(design=design, assumed=PairAssumptions.of_scores(mean=0.5))
     gaps = [forecast.smallest_gap(r) for r in (1, 2, 5, 10, 20)]
     assert gaps == sorted(gaps, reverse=True)
     needed = [forecast.replicates_for(gap) for gap in (0.2, 0.1, 0.05, 0.02)]
@@ -152,8 +152,8 @@ def test_so_many_times_as_many_items_are_a_design_with_so_many(times, size):
         names = [f"q{i}" for i in range(items)]
         return Design.make(["a", "b"], names, blocks=[f"b{i // size}" for i in range(items)], evidence="betting")
 
-    outlook = Outlook(noise=0.1, unevenness=0.01)
-    few, many = (Forecast(design=design(items), outlook=outlook) for items in (80, 80 * times))
+    assumed = PairAssumptions(noise=0.1, unevenness=0.01)
+    few, many = (Forecast(design=design(items), assumed=assumed) for items in (80, 80 * times))
     for gap, replicates in ((0.02, 30), (0.05, 8), (0.2, 1)):
         assert replace(few, times=float(times)).power(gap, replicates) == pytest.approx(many.power(gap, replicates))
     assert replace(few, times=float(times)).smallest_gap(5) == pytest.approx(many.smallest_gap(5), abs=2e-5)
@@ -161,7 +161,7 @@ def test_so_many_times_as_many_items_are_a_design_with_so_many(times, size):
 
 def test_the_items_that_are_needed_are_just_enough():
     design = Design.make(["a", "b"], [f"q{i}" for i in range(200)])
-    forecast = Forecast(design=design, outlook=Outlook(noise=0.125, unevenness=0.0))
+    forecast = Forecast(design=design, assumed=PairAssumptions(noise=0.125, unevenness=0.0))
     for gap, replicates in ((0.05, 3), (0.02, 10)):
         times = forecast.times_for(gap, replicates)
         assert times > 1.0
@@ -176,7 +176,7 @@ def test_the_items_that_are_needed_are_just_enough():
 
 def test_what_cannot_be_resolved_is_said():
     design = Design.make([f"m{i}" for i in range(10)], ["q1", "q2"], tau=0.02, method="bb-edge")
-    forecast = Forecast(design=design, outlook=Outlook.of_scores(mean=0.5))
+    forecast = Forecast(design=design, assumed=PairAssumptions.of_scores(mean=0.5))
     assert forecast.smallest_gap(1) is None
     assert forecast.replicates_for(0.02) is None
     assert forecast.replicates_for(0.0201) is None
@@ -184,28 +184,28 @@ def test_what_cannot_be_resolved_is_said():
 
 def test_one_block_needs_more_and_keeps_the_variance_of_the_run():
     design = Design.make([f"m{i}" for i in range(10)], [f"q{i}" for i in range(200)], method="bb-edge-x")
-    forecast = Forecast(design=design, outlook=Outlook.of_scores(mean=0.5))
+    forecast = Forecast(design=design, assumed=PairAssumptions.of_scores(mean=0.5))
     whole = forecast.as_one_block()
-    assert whole.outlook.noise == pytest.approx(0.125 / 200)
+    assert whole.assumed.noise == pytest.approx(0.125 / 200)
     assert whole.replicates_for(0.1) > forecast.replicates_for(0.1)
 
 
 def test_a_pilot_shows_noise_and_unevenness_apart():
     benchmark = SyntheticBenchmark(means=(0.5, 0.6), heterogeneity=0.3, offset=0.0)
     design = benchmark.design(method="bb-edge")
-    (found,) = pilot_outlooks(benchmark.panels(np.random.default_rng(1), 400), design)
-    truth = outlook_of(benchmark, design, 0, 1)
+    (found,) = pilot_assumptions(benchmark.panels(np.random.default_rng(1), 400), design)
+    truth = assumptions_of(benchmark, design, 0, 1)
     assert found.noise == pytest.approx(truth.noise, rel=0.03)
     assert found.unevenness == pytest.approx(truth.unevenness, rel=0.05)
-    (once,) = pilot_outlooks(benchmark.panels(np.random.default_rng(1), 1), design)
+    (once,) = pilot_assumptions(benchmark.panels(np.random.default_rng(1), 1), design)
     assert once.unevenness == 0.0
     assert once.noise > found.noise
-    assert typical_outlook([found, once, found]) == found
+    assert typical_assumptions([found, once, found]) == found
 
 
 def test_correlation_inside_blocks_keeps_their_noise():
-    assert Outlook.of_scores(mean=0.5, block_size=4, correlation=1.0).noise == 0.125
-    assert Outlook.of_scores(mean=0.5, block_size=4).noise == pytest.approx(0.125 / 4)
+    assert PairAssumptions.of_scores(mean=0.5, block_size=4, correlation=1.0).noise == 0.125
+    assert PairAssumptions.of_scores(mean=0.5, block_size=4).noise == pytest.approx(0.125 / 4)
 
 
 @pytest.mark.parametrize(
@@ -213,9 +213,9 @@ def test_correlation_inside_blocks_keeps_their_noise():
 )
 def test_impossible_assumptions_are_refused(options):
     with pytest.raises(DomainError, match="not possible"):
-        Outlook.of_scores(**options)
+        PairAssumptions.of_scores(**options)
     with pytest.raises(DomainError, match="not possible"):
-        Outlook(noise=0.3, unevenness=0.0)
+        PairAssumptions(noise=0.3, unevenness=0.0)
 
 
 def test_penalties_are_ordered_as_the_kinds_are():

@@ -1,4 +1,4 @@
-"""Scores that depend on the place in the pass: the test against all orders, and what it puts together."""
+"""Scores that depend on the place in the run: the test against all orders, and what it puts together."""
 
 from itertools import permutations
 
@@ -91,7 +91,7 @@ def test_sound_runs_have_no_such_note():
     assert not [note for note in content.notes if "in the course of" in note]
 
 
-def test_a_certifier_says_the_same_inside_the_pass_after_it_and_when_it_is_resumed():
+def test_a_certifier_says_the_same_inside_the_run_after_it_and_when_it_is_resumed():
     made, scores = design(), degraded(design(), after=0.3)
     certifier, order = Certifier(made), first_run_plan(made).order
     start = 0

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from bbedge import Scores
-from bbedge.core.forecast import Outlook
+from bbedge.core.forecast import PairAssumptions
 from bbedge.display.plan import PlannedClaim, plan_values, render_plan, usual_differences
 from bbedge.gate import Claim, Gate, Policy
 
@@ -19,7 +19,7 @@ RUNS = (1, 5, 20)
 def forecasts(*claims, items=500, score_range=(0.0, 1.0), names=("new", "old")):
     scores = Scores.of(np.zeros((1, 2, items)), models=names, items=[f"q{i}" for i in range(items)])
     policy = Policy(candidates=names[:1], baseline=names[1], claims=claims)
-    return Gate(policy, replace(scores, score_range=score_range)).forecasts(Outlook.of_scores(mean=0.5))
+    return Gate(policy, replace(scores, score_range=score_range)).forecasts(PairAssumptions.of_scores(mean=0.5))
 
 
 def planned(*claims, differences=None, **options):

@@ -53,7 +53,7 @@ def test_a_pass_and_the_budget_are_projected_from_the_pilot(tmp_path):
     assert {replicate for replicate, _, _ in engine.ran} == {0}
     one = forecast.models[FAR.models[0]]
     assert (one.requests, one.tokens, one.tokens_error, one.cost) == (60, 720, 0, pytest.approx(1.2))
-    assert (forecast.one_pass.requests, forecast.one_pass.tokens, forecast.one_pass.cost) == (
+    assert (forecast.one_run.requests, forecast.one_run.tokens, forecast.one_run.cost) == (
         180,
         2160,
         pytest.approx(3.6),
@@ -63,8 +63,8 @@ def test_a_pass_and_the_budget_are_projected_from_the_pilot(tmp_path):
     assert (forecast.spent.calls, forecast.spent.total_tokens) == (33, 390)
     json.dumps(forecast.content, allow_nan=False)
     text = " ".join("\n".join(forecast_lines(forecast, study)).split())
-    assert "one pass of all models 180 2,160 ± 0 $3.60" in text
-    assert "at most 20 passes 3,600 43,200 ± 0 $72.00" in text
+    assert "one run of all models 180 2,160 ± 0 $3.60" in text
+    assert "at most 20 runs 3,600 43,200 ± 0 $72.00" in text
     assert "never used as evidence" in text
 
 
@@ -87,7 +87,7 @@ def test_a_pilot_is_not_run_twice_and_can_grow(tmp_path):
     study, engine = fake_study(tmp_path, FAR), Asked(FAR)
     first, _ = forecast_of(study, engine, 4)
     again, seen = forecast_of(study, engine, 4)
-    assert (again.one_pass, again.spent.calls) == (first.one_pass, 3)
+    assert (again.one_run, again.spent.calls) == (first.one_run, 3)
     assert not any(isinstance(event, SampleDone) for event in seen)
     more, _ = forecast_of(study, engine, 6)
     assert (more.pilot, len(engine.ran)) == (6, 18)
@@ -97,7 +97,7 @@ def test_no_pilot_gives_requests_only_and_asks_nothing(tmp_path):
     study, engine = fake_study(tmp_path, FAR, prices=PRICES), Asked(FAR)
     forecast, seen = forecast_of(study, engine, 0)
     assert (seen, engine.ran) == ([], [])
-    assert (forecast.one_pass.requests, forecast.one_pass.tokens, forecast.one_pass.cost) == (180, None, None)
+    assert (forecast.one_run.requests, forecast.one_run.tokens, forecast.one_run.cost) == (180, None, None)
     assert forecast.whole.requests == 3600
     assert not study.folder.exists()
     assert "at least one request for each sample" in "\n".join(forecast_lines(forecast, study))
@@ -121,10 +121,10 @@ def test_samples_that_differ_have_an_error(tmp_path):
     one = forecast.models[FAR.models[0]]
     assert one.requests == 120
     assert abs(one.tokens - 60 * 200) <= one.tokens_error
-    assert forecast.one_pass.tokens_error == pytest.approx(3 * one.tokens_error, abs=3)
+    assert forecast.one_run.tokens_error == pytest.approx(3 * one.tokens_error, abs=3)
     assert one.cost is None
     assert "add the price of every model" in "\n".join(forecast_lines(forecast, study))
-    assert forecast_of(study, Uneven(FAR), 1)[0].one_pass.tokens_error is None
+    assert forecast_of(study, Uneven(FAR), 1)[0].one_run.tokens_error is None
 
 
 def test_a_wrong_address_shows_in_a_dry_run(tmp_path):
@@ -145,7 +145,7 @@ def test_a_limit_ends_the_pilot(tmp_path):
     forecast, _ = forecast_of(study, Asked(FAR), 60)
     assert forecast.reached is not None
     assert 0 < forecast.pilot < 60
-    assert forecast.one_pass.tokens == 2160
+    assert forecast.one_run.tokens == 2160
 
 
 WRITE = """
@@ -166,17 +166,17 @@ def test_a_command_gets_a_part_of_its_items(tmp_path):
     study = command_study(tmp_path, "{items}")
     for pilot in (10, 12):
         forecast, _ = forecast_of(study, CommandEngine(study), pilot)
-        assert (forecast.pilot, forecast.samples, forecast.one_pass.requests, forecast.whole.requests) == (
+        assert (forecast.pilot, forecast.samples, forecast.one_run.requests, forecast.whole.requests) == (
             pilot,
             40,
             80,
             400,
         )
-        assert forecast.one_pass.tokens is None
+        assert forecast.one_run.tokens is None
         assert forecast.spent.calls == 2 * pilot
 
 
 def test_a_command_that_takes_no_items_has_no_pilot(tmp_path):
     study = command_study(tmp_path, "all")
     forecast, _ = forecast_of(study, CommandEngine(study))
-    assert (forecast.pilot, forecast.one_pass.requests) == (0, 80)
+    assert (forecast.pilot, forecast.one_run.requests) == (0, 80)

@@ -18,7 +18,7 @@ def test_kinds_are_counted_by_model_address_and_status():
     call = StudyCall(None, None, seen.append)
     others = ({"model": "b"}, {"status": 503}, {"endpoint": "http://other/v1"}, {"kind": "answer"})
     for each in ({"message": "one"}, {"message": "two"}, *others):
-        call.count(problem(**each))
+        call.report_failure(problem(**each))
     assert all(isinstance(event, ErrorSeen) for event in seen)
     assert [event.count for event in seen] == [1, 2, 1, 1, 1, 1]
     counts = first, *rest = tuple(call.problems.values())

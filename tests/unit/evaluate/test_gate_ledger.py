@@ -1,4 +1,4 @@
-"""A study that is run until a gate is decided, with a ledger that knows of every look inside its first pass."""
+"""A study that is run until a gate is decided, with a ledger that knows of every look inside its first run."""
 
 import random
 import shutil
@@ -91,7 +91,7 @@ def test_a_study_that_crashes_anywhere_ends_with_the_same_ledger(tmp_path, synth
         pass
     shutil.copytree(tmp_path / "whole", tmp_path / "broken")
     found = run(study, whole, engine)
-    assert (found.report.fraction is None) == (synthetic is NEAR), "one study stops inside the first pass, one after it"
+    assert (found.report.fraction is None) == (synthetic is NEAR), "one study stops inside the first run, one after it"
     calls = 0
 
     def crash(*_):
@@ -156,7 +156,7 @@ def test_another_label_is_another_use_and_another_board_needs_one(tmp_path):
 
 
 @pytest.mark.parametrize(("synthetic", "values"), [(SMALL, {}), (WIDE, {"checkpoints": False})])
-def test_without_looks_inside_the_pass_the_ledger_has_none(tmp_path, synthetic, values):
+def test_without_looks_inside_the_run_the_ledger_has_none(tmp_path, synthetic, values):
     ledger = tmp_path / "gate.bbedge"
     found = run(fake_study(tmp_path, synthetic, **values), ledger, FakeEngine(synthetic))
     assert found.report.replicates >= 1

@@ -282,5 +282,5 @@ def test_prices_are_those_of_what_the_server_calls_the_models(tmp_path):
 def test_the_pilot_of_a_dry_run_has_some_documents(tmp_path):
     spec = study(tmp_path)
     forecast = dry_run(spec, engine_for(spec), pilot=5)
-    assert (forecast.samples, forecast.one_pass.requests, forecast.pilot) == (12, 24, 5)
-    assert (forecast.spent.calls, forecast.one_pass.tokens) == (10, 24 * 15)
+    assert (forecast.samples, forecast.one_run.requests, forecast.pilot) == (12, 24, 5)
+    assert (forecast.spent.calls, forecast.one_run.tokens) == (10, 24 * 15)

@@ -1,4 +1,4 @@
-"""Parts of the first pass with lm-evaluation-harness: a document is asked and scored as in a run of all documents."""
+"""Parts of the first run with lm-evaluation-harness: a document is asked and scored as in a run of all documents."""
 
 import hashlib
 import json
@@ -98,7 +98,7 @@ def test_requests_have_the_seed_of_the_whole_and_a_model_inside_of_the_tool_one_
     assert len(seeds["local"] | {seeds["whole"]}) == 3
 
 
-def test_a_study_looks_inside_its_first_pass(tmp_path):
+def test_a_study_looks_inside_its_first_run(tmp_path):
     spec = study(tmp_path, checkpoints=[0.25, 0.5], drop="never", benchmark={"num_fewshot": 2})
     seen = []
     ended = evaluate(spec, engine_for(spec), watch=seen.append)
@@ -114,7 +114,7 @@ def test_a_study_looks_inside_its_first_pass(tmp_path):
         verify(board.store)
 
 
-def test_a_version_that_cannot_choose_documents_runs_complete_passes_and_says_so(tmp_path, monkeypatch):
+def test_a_version_that_cannot_choose_documents_runs_complete_runs_and_says_so(tmp_path, monkeypatch):
     monkeypatch.setenv("FAKE_LM_EVAL_IS_OLD", "1")
     monkeypatch.setattr("bbedge.evaluate.study_board.LEAST_BLOCKS", 12)
     spec = study(tmp_path)
@@ -122,7 +122,7 @@ def test_a_version_that_cannot_choose_documents_runs_complete_passes_and_says_so
     assert ended.leaderboard.replicates == 1
     with closing(Board.open(spec.board)) as board:
         assert not board.design.checkpoints
-        assert any("no looks inside the first pass" in note.text for note in board.noted)
+        assert any("no looks inside the first run" in note.text for note in board.noted)
     spec = study(tmp_path / "stated", checkpoints=True)
     with pytest.raises(BbedgeError, match=r"checkpoints: .*lm_eval runs the whole benchmark.*newer version of lm_eval"):
         evaluate(spec, engine_for(spec))

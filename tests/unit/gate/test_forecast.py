@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from bbedge import Scores
-from bbedge.core.forecast import Outlook
+from bbedge.core.forecast import PairAssumptions
 from bbedge.gate import Claim, Gate, Policy, gate
 
-COINS = Outlook.of_scores(mean=0.5)
+COINS = PairAssumptions.of_scores(mean=0.5)
 
 
 def empty(items, *, score_range=(0.0, 1.0)):
@@ -107,7 +107,7 @@ def test_score_units():
 
 
 def test_a_floor_has_no_noise_of_its_own():
-    assert forecast("at_least", 0.5).ahead.outlook.noise == COINS.noise / 2
+    assert forecast("at_least", 0.5).ahead.assumed.noise == COINS.noise / 2
 
 
 def test_the_noise_of_the_runs_is_used_where_there_are_some():
@@ -117,11 +117,11 @@ def test_the_noise_of_the_runs_is_used_where_there_are_some():
     for panel in values:
         made.update(panel)
     (found,) = made.forecasts()
-    assert found.ahead.outlook.noise == pytest.approx(0.125, rel=0.1)
+    assert found.ahead.assumed.noise == pytest.approx(0.125, rel=0.1)
     quiet = Gate(policy("not_worse_by", 0.02), replace(scores, values=values[[0, 0, 0, 0]]))
     for panel in values[[0, 0, 0, 0]]:
         quiet.update(panel)
-    assert quiet.forecasts()[0].ahead.outlook.noise == 0.0
+    assert quiet.forecasts()[0].ahead.assumed.noise == 0.0
 
 
 def test_the_outlook_of_an_open_claim_is_what_the_forecast_says():

@@ -40,7 +40,7 @@ def test_a_run_is_repeatable_and_never_costs_more_than_its_budget(question):
         assert record[method, "answered"].shape == record[method, "fwer"].shape == (2,)
 
 
-def test_a_clear_answer_comes_inside_the_first_pass_and_saves_queries():
+def test_a_clear_answer_comes_inside_the_first_run_and_saves_queries():
     setting = FirstRunExperiment(name="x", n_models=3, n_items=400, spread=8.0, looks=2)
     record = setting.repeat(seeds())
     assert record[EARLY, "answered"][0] == record[COMPLETE, "answered"][0] == 1.0

@@ -12,7 +12,7 @@ from bbedge.board import Board, BoardDesign
 from bbedge.core.scores import Scores
 from bbedge.errors import DesignError, DomainError
 from bbedge.verify.verify import verify_certificate
-from unit.board.passes import ITEMS, MODELS, add_checkpoint, add_upto, complete, drawn, life, make, some
+from unit.board.first_runs import ITEMS, MODELS, add_checkpoint, add_upto, complete, drawn, life, make, some
 from unit.verify.test_verification_in_parts import check_found, leaves, resealed
 
 
@@ -36,7 +36,7 @@ def content_of(board):
 
 
 def stopped_inside(place, **options):
-    """Two parts, a model that was retired after the first, the rest of the pass, and one more replicate."""
+    """Two parts, a model that was retired after the first, the rest of the run, and one more replicate."""
     board, panel = make(place, **options), drawn(1)
     add_checkpoint(board, panel)
     board.retire("d")

@@ -16,7 +16,7 @@ from bbedge.core.leaderboard import Certifier
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError, DesignError
 from bbedge.verify.verify import verify_certificate
-from unit.board.passes import ITEMS, MODELS, drawn
+from unit.board.first_runs import ITEMS, MODELS, drawn
 
 PANELS = [np.stack(list(drawn(seed).values())) for seed in (1, 2)]
 FRACTIONS = (0.1, 0.3, 0.6)

@@ -47,7 +47,7 @@ class InfoColumn:
     def key(self, model: str) -> float | str | None:
         """What to sort a model by; ``None`` if nothing is known."""
         value = self.values.get(model)
-        return number(value) if value is not None and self.kind == "number" else value
+        return written_number(value) if value is not None and self.kind == "number" else value
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -86,10 +86,10 @@ class ModelInfo:
         )
 
 
-def number(text: str) -> float | None:
+def written_number(text: str) -> float | None:
     """A number as people write it in tables, or ``None`` if it is none.
 
-    >>> number("1,200"), number("$0.5"), number("70B"), number("about 3")
+    >>> written_number("1,200"), written_number("$0.5"), written_number("70B"), written_number("about 3")
     (1200.0, 0.5, 70000000000.0, None)
     """
     found = _NUMBER.fullmatch(text.strip().replace(",", ""))
@@ -115,7 +115,7 @@ def is_link(text: str) -> bool:
 
 
 def _kind(values: Collection[str]) -> Kind:
-    if values and all(number(text) is not None for text in values):
+    if values and all(written_number(text) is not None for text in values):
         return "number"
     return "link" if values and all(map(is_link, values)) else "text"
 

@@ -37,6 +37,7 @@ from bbedge.evaluate.engines.process import (
 from bbedge.evaluate.failures import Problem
 from bbedge.evaluate.servers import variables
 from bbedge.evaluate.specification import EvaluationSpec
+from bbedge.files import system_errors
 from bbedge.readers import read_items, read_scores
 from bbedge.records.journal import Done, Failed, Sent, Usage
 from bbedge.records.study import CommandBenchmark
@@ -127,10 +128,8 @@ class CommandEngine:
     def _call(self, folder: Path, replicate: int, job: Job, seed: int, tell: Tell) -> Done | Failed:
         model, sample = job.model, job.sample
         out, log = folder / self._study.file.written, folder / "log.txt"
-        try:
+        with system_errors(folder, "written", kind=EvaluationError):
             items = self._write_items(folder, job, seed)
-        except OSError as error:
-            raise EvaluationError(f"{shown_path(folder)}: cannot be written ({error.strerror})") from error
         filled = {
             "{model}": model.model,
             "{name}": model.name,
@@ -292,12 +291,10 @@ class Calls:
         """A folder that no call has had: what an earlier one still writes cannot get into it."""
         models = self._study.folder / f"replicate-{replicate:05d}"
         parent = models / f"model-{self._study.names.index(model) + 1:03d}"
-        try:
+        with system_errors(parent, "written", kind=EvaluationError):
             used = [int(path.name[8:]) for path in parent.glob("attempt-*[0-9]") if path.name[8:].isdigit()]
             folder = parent / f"attempt-{max(used, default=0) + 1:05d}"
             folder.mkdir(parents=True)
-        except OSError as error:
-            raise EvaluationError(f"{shown_path(parent)}: cannot be written ({error.strerror})") from error
         return folder
 
 

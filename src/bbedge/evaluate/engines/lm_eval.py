@@ -1,7 +1,7 @@
 """lm-evaluation-harness as the engine: a run of it for every model and replicate, read by our reader of its logs.
 
 A run is the unit: it is scored completely or repeated completely. It has all documents, or those of a part of the first
-pass. Which documents there are is found by running the tasks once with the tool's own dummy model, which answers
+run. Which documents there are is found by running the tasks once with the tool's own dummy model, which answers
 without a server; so items have the names that the reader gives them, and a task that cannot be loaded is found before
 anything is frozen.
 """
@@ -49,6 +49,7 @@ from bbedge.evaluate.engines.process import redact_files
 from bbedge.evaluate.failures import Problem
 from bbedge.evaluate.servers import variables
 from bbedge.evaluate.specification import EvaluationSpec
+from bbedge.files import system_errors
 from bbedge.readers import read_scores
 from bbedge.records.journal import Done, Failed, Usage
 from bbedge.records.study import LmEvalBenchmark, StudyModel
@@ -105,12 +106,10 @@ class LmEvalEngine:
     def _temporary(self, purpose: str) -> Path:
         """A folder for a run that is none of the study."""
         parent = self._study.folder / "lm_eval"
-        try:
+        with system_errors(parent, "written", kind=EvaluationError):
             parent.mkdir(parents=True, exist_ok=True)
             # No lock is held yet: another command may be doing the same.
             return Path(tempfile.mkdtemp(prefix=f"{purpose}-", dir=parent))
-        except OSError as error:
-            raise EvaluationError(f"{shown_path(parent)}: cannot be written ({error.strerror})") from error
 
     def addresses(self) -> Mapping[str, str]:
         """Those of the study, or of the types of models; others may read the environment."""

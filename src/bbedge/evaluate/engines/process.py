@@ -28,7 +28,7 @@ from typing import BinaryIO
 
 from bbedge.credentials import redacted, redacted_record, secret_values
 from bbedge.errors import EvaluationError
-from bbedge.files import replacing
+from bbedge.files import replacing, system_errors
 from bbedge.readers.json_files import zip_library
 from bbedge.text import shown_path
 
@@ -90,14 +90,9 @@ def _file(path: Path) -> Path | None:
 
 @cache
 def _hash(path: Path, stamp: tuple[int, int, int] | None) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise EvaluationError(
-            f"{shown_path(path)}: cannot be read ({error.strerror}); the hash of every file in the command is frozen "
-            "with the study, so make the file readable"
-        ) from error
+    advice = "; the hash of every file in the command is frozen with the study, so make the file readable"
+    with system_errors(path, "read", advice, kind=EvaluationError), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:

@@ -152,8 +152,8 @@ class RowChunk:
 class Coder:
     """Collects the rows of all tables as codes."""
 
-    score_range: tuple[float, float] | None
-    """The scale of the scores; None keeps scores as they are, and the block of every row."""
+    scale: tuple[float, float] | None
+    """The scale to map scores from; None keeps scores as they are, and the block of every row."""
     vocabularies: dict[Role, Vocabulary] = field(default_factory=dict)
     """The names of each role."""
     chunks: list[RowChunk] = field(default_factory=list)
@@ -181,7 +181,7 @@ class Coder:
                     raise DataError(f"{table.location_of_row(row + first)}: {mixed(str(scores[first]).lower(), kind)}")
                 kind = this
             values["score"] = _narrow(self._mapped(scores, table, row))
-            for key in [key for key in values if is_of_item(key) or (key == "block" and self.score_range is not None)]:
+            for key in [key for key in values if is_of_item(key) or (key == "block" and self.scale is not None)]:
                 book = self.columns.setdefault(key, ItemBook(column=column_name(key)))
                 book.add(values["item"], values.pop(key), table=table, first_row=row)
             self._keep(table, roles, row, values)
@@ -271,9 +271,9 @@ class Coder:
         raise DataError(f"{place}: no {role} in this row; every row needs one: fill it in or remove the row")
 
     def _mapped(self, column: pl.Series, table: Table, first_row: int) -> NDArray[np.float64]:
-        if self.score_range is None:
+        if self.scale is None:
             return np.array(column.cast(pl.Float64).to_numpy(), dtype=np.float64)
-        low, high = self.score_range
+        low, high = self.scale
         return mapped_to_unit(
             column,
             low,

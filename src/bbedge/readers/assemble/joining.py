@@ -65,7 +65,7 @@ class CodedRows:
     """The files."""
     described: Described = field(default_factory=Described)
     """What is asked for about the items."""
-    score_range: tuple[float, float] | None = None
+    scale: tuple[float, float] | None = None
     """The scale that the scores had before they were mapped, if they were."""
 
 
@@ -102,8 +102,8 @@ def join_rows(
         check_alike(tables, roles, role)
 
     # The scales of metrics map the scores before they are coded.
-    score_range = reading.score_range if mapped else None
-    coder = Coder(score_range=score_range if scales is None else UNIT)
+    scale = reading.score_range if mapped else None
+    coder = Coder(scale=scale if scales is None else UNIT)
     report = progress or (lambda _: None)
     for table, its_roles in zip(tables, roles, strict=True):
         report(f"reading {table.name}")
@@ -157,7 +157,7 @@ def join_rows(
         missing_hint=watch.gaps() if logs else "",
         sources=sources,
         described=wanted,
-        score_range=score_range if scales is None else scales.score_range,
+        scale=scale if scales is None else scales.score_range,
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.copies import Copy, Fingerprint, always_repeating, described, find_copies, fingerprints
+from bbedge.core.copies import Copy, ScoreFingerprint, always_repeating, described, find_copies, fingerprints
 from bbedge.core.scores import JudgedScores, Scores, SeenCopies
 from bbedge.errors import Argument, DataError
 from bbedge.readers.assemble.coding import Coder
@@ -221,7 +221,7 @@ def _kept_panels(gaps: MissingCells, kept: Kept, values: NDArray[np.float64]) ->
 
 
 def repeated_replicates(
-    copies: Sequence[Copy], prints: Sequence[Mapping[str, Fingerprint]], replicates: Sequence[str], *, n_items: int
+    copies: Sequence[Copy], prints: Sequence[Mapping[str, ScoreFingerprint]], replicates: Sequence[str], *, n_items: int
 ) -> Iterator[Note]:
     """Replicates that repeat others, and models that repeat themselves in all of them."""
     if copies:
@@ -264,7 +264,7 @@ def named_scores(rows: CodedRows, panels: Scores, blocks: tuple[str, ...], *, bl
         blocks=blocks,
         numbered=rows.numbered,
         blocked=blocked,
-        score_range=rows.score_range or (0.0, 1.0),
+        score_range=rows.scale or (0.0, 1.0),
         columns=rows.described.columns(rows.coder, items),
         notes=tuple(without_folders(note, paths) for note in notes),
         runs=tuple(rows.runs.get(label, ()) for label in labels) if rows.runs else (),

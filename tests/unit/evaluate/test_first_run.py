@@ -1,4 +1,4 @@
-"""Looks inside the first pass: when there are any, the order of samples, which models are dropped, what is saved."""
+"""Looks inside the first run: when there are any, the order of samples, which models are dropped, what is saved."""
 
 import io
 import json
@@ -16,7 +16,7 @@ from rich.console import Console
 
 from bbedge.board import Board, BoardDesign
 from bbedge.board.stored_scores import stored_scores
-from bbedge.cli.evaluate_screen import Screen, first_pass_lines, line
+from bbedge.cli.evaluate_screen import Screen, first_run_lines, line
 from bbedge.core.certifier import Certifier
 from bbedge.core.checkpoints import run_order
 from bbedge.core.scores import Scores
@@ -74,7 +74,7 @@ def opened(study):
         (WIDE, {"question": "best", "design": {"family": "pilot-top-k", "k": 1, "pilot": 1}}, UNSET),
     ],
 )
-def test_which_studies_look_inside_the_first_pass(tmp_path, synthetic, values, checkpoints):
+def test_which_studies_look_inside_the_first_run(tmp_path, synthetic, values, checkpoints):
     study = fake_study(tmp_path, synthetic, **values)
     run(study, FakeEngine(synthetic), at_most=0)
     with opened(study) as board:
@@ -111,7 +111,7 @@ def test_no_order_can_be_asked_for_and_another_study_has_another(tmp_path):
             fake_study(tmp_path, WIDE, checkpoints=table)
 
 
-def test_it_looks_drops_and_stops_inside_the_pass(tmp_path):
+def test_it_looks_drops_and_stops_inside_the_run(tmp_path):
     study, engine = fake_study(tmp_path, WIDE, question="best", drop="unneeded"), FakeEngine(WIDE)
     ended, seen = run(study, engine)
     assert ended.reason == "answered"
@@ -139,13 +139,13 @@ def test_it_looks_drops_and_stops_inside_the_pass(tmp_path):
     assert len(running) < 4
     assert ended.retired
     again, seen = run(study, FakeEngine(WIDE))
-    assert (again.reason, again.spent, again.first_pass) == (ended.reason, ended.spent, ended.first_pass)
+    assert (again.reason, again.spent, again.first_run) == (ended.reason, ended.spent, ended.first_run)
     assert not any(isinstance(event, SampleDone) for event in seen)
     with opened(study) as board:
         verify(board.store)
 
 
-def test_the_screen_leaves_out_what_was_dropped_inside_the_pass(tmp_path):
+def test_the_screen_leaves_out_what_was_dropped_inside_the_run(tmp_path):
     study = fake_study(tmp_path, WIDE, question="best", drop="unneeded")
     console = Console(width=160, file=io.StringIO())
     screen, frames = Screen(console, study), []
@@ -167,24 +167,24 @@ def test_the_screen_leaves_out_what_was_dropped_inside_the_pass(tmp_path):
 
 
 @pytest.mark.nightly
-def test_what_was_saved_is_stated_beside_the_complete_pass(tmp_path):
+def test_what_was_saved_is_stated_beside_the_complete_run(tmp_path):
     prices = {model: {"input": 100, "output": 1000} for model in WIDE.models}
     study = fake_study(tmp_path, WIDE, question="best", drop="unneeded", prices=prices)
     engine = FakeEngine(WIDE)
     ended, _ = run(study, engine)
-    saving = ended.first_pass
+    saving = ended.first_run
     assert (saving.items, saving.full_items) == (len(engine.ran), 4 * 240)
     assert saving.items < saving.full_items
     assert (saving.used.calls, saving.full.calls) == (len(engine.ran), 4 * 240)
     assert (saving.used.total_tokens, saving.full.total_tokens) == (12 * len(engine.ran), 12 * 4 * 240)
     assert saving.full_cost == pytest.approx(4 * 240 * (10 * 100 + 2 * 1000) / 1e6)
     assert ended.spent.full.calls == study.file.budget * 4 * 240
-    text = "\n".join(first_pass_lines(saving, study))
+    text = "\n".join(first_run_lines(saving, study))
     assert f"{len(engine.ran):,} of 960 item runs" in text
     written = json.loads(json.dumps(plain(ended), allow_nan=False))
     assert written["first_pass"]["full_queries"] == 960
     assert not written["first_pass"]["complete"]
-    # Later passes do not change what the first one saved, and the budget is projected from whole passes.
+    # Later runs do not change what the first one saved, and the budget is projected from whole runs.
     more, _ = run(
         replace(study, question=fake_study(tmp_path, WIDE).question, file=structs.replace(study.file, drop="never")),
         FakeEngine(WIDE),
@@ -219,7 +219,7 @@ def test_limits_are_checked_at_checkpoints_and_cut_off_nothing_that_counts_as_sa
     study = fake_study(tmp_path, TIED, max_tokens=12 * 3 * 40)
     ended, _ = run(study, FakeEngine(TIED))
     assert ended.reason == "limit"
-    assert ended.first_pass is None
+    assert ended.first_run is None
     done = ended.spent.samples
     assert 3 * 40 <= done <= 3 * 40 + 3 * 20
     more, _ = run(fake_study(tmp_path, TIED, budget=1), FakeEngine(TIED))
@@ -244,7 +244,7 @@ def gated(folder, rules, **values):
     return fake_study(folder, WIDE, drop="unneeded", **values).gated(rules)
 
 
-def test_a_gate_is_decided_inside_the_pass_and_does_not_run_other_models(tmp_path):
+def test_a_gate_is_decided_inside_the_run_and_does_not_run_other_models(tmp_path):
     new, old, *_ = WIDE.models
     rules = Policy(candidates=(new,), baseline=old, claims=(Claim(kind="better_by", amount=0.05),))
     study, engine = gated(tmp_path, rules), FakeEngine(WIDE)
@@ -294,7 +294,7 @@ class Divisible(Whole):
     divisible = True
 
 
-def test_an_engine_whose_run_is_the_unit_looks_at_complete_passes(tmp_path):
+def test_an_engine_whose_run_is_the_unit_looks_at_complete_runs(tmp_path):
     study = fake_study(tmp_path, WIDE, budget=1)
     ended, seen = run(study, Whole(WIDE))
     assert not any(isinstance(event, Looked) and event.checkpoint for event in seen)
@@ -340,7 +340,7 @@ class GreedyInOneCall(Greedy, Divisible):
 
 @pytest.mark.parametrize("engine", [Greedy, GreedyInOneCall])
 def test_a_replicate_that_repeats_the_parts_of_the_first_is_refused(tmp_path, engine):
-    """The first pass has another order, and where a run is the unit other samples: neither makes a copy look fresh."""
+    """The first run has another order, and where a run is the unit other samples: neither makes a copy look fresh."""
     study = fake_study(tmp_path, TIED, budget=2, drop="never")
     with pytest.raises(BbedgeError, match="replicate 2 repeats an earlier one"):
         run(study, engine(TIED))
@@ -373,7 +373,7 @@ def test_the_design_of_a_study_is_not_changed_by_its_benchmark(tmp_path):
     assert frozen_design(study, FakeEngine(WIDE).benchmark()).checkpoints == CheckpointRule()
 
 
-def test_a_score_that_is_missing_inside_the_pass_is_final(tmp_path):
+def test_a_score_that_is_missing_inside_the_run_is_final(tmp_path):
     study = fake_study(tmp_path, TIED, budget=1, on_error="worst-case", run={"pause": 0.0, "retries": 0})
     lost = TIED.models[1]
     engine = FakeEngine(TIED, fails=lambda _, model, sample, __: model == lost and hash_of(sample) % 10 == 0)
@@ -387,7 +387,7 @@ def test_a_score_that_is_missing_inside_the_pass_is_final(tmp_path):
 
 
 def stopped_at(study, checkpoint, engine=None):
-    """Run a study until it is interrupted right after a look inside the first pass."""
+    """Run a study until it is interrupted right after a look inside the first run."""
 
     def watch(event):
         if isinstance(event, Looked) and event.checkpoint and event.checkpoint.number == checkpoint:
@@ -399,7 +399,7 @@ def stopped_at(study, checkpoint, engine=None):
 
 
 @pytest.mark.parametrize("is_deleted", [False, True])
-def test_what_the_journal_loses_inside_the_pass_is_as_on_the_board(tmp_path, is_deleted):
+def test_what_the_journal_loses_inside_the_run_is_as_on_the_board(tmp_path, is_deleted):
     study = fake_study(tmp_path, TIED, budget=1, drop="never")
     page = stopped_at(study, 3)
     page.unlink() if is_deleted else page.write_bytes(b"")
@@ -409,7 +409,7 @@ def test_what_the_journal_loses_inside_the_pass_is_as_on_the_board(tmp_path, is_
     other = FakeEngine(TIED, seed=1)
     ended, _ = run(study, other)
     assert (ended.reason, ended.leaderboard.replicates) == ("budget", 1)
-    assert ended.first_pass is None  # what the lost part has cost is not known
+    assert ended.first_run is None  # what the lost part has cost is not known
     ran = {sample for _, _, sample in other.ran}
     with opened(study) as board:
         verify(board.store)
@@ -419,7 +419,7 @@ def test_what_the_journal_loses_inside_the_pass_is_as_on_the_board(tmp_path, is_
     assert np.array_equal(values[:, places], np.concatenate(seen, axis=1))
     assert not ran & blocks
     again, _ = run(study, other)
-    assert again.first_pass is None
+    assert again.first_run is None
 
 
 @pytest.mark.parametrize("left", [1, 2, 20, -2])
@@ -427,7 +427,7 @@ def test_a_journal_that_lacks_some_of_what_is_on_the_board_is_refused(tmp_path, 
     study = fake_study(tmp_path, TIED, budget=1, drop="never")
     page = stopped_at(study, 3)
     page.write_bytes(b"".join(page.read_bytes().splitlines(keepends=True)[:left]))
-    with pytest.raises(BbedgeError, match="of the first pass on the board are not in this file"):
+    with pytest.raises(BbedgeError, match="of the first run on the board are not in this file"):
         run(study, FakeEngine(TIED))
     page.unlink()
     assert run(study, FakeEngine(TIED))[0].reason == "budget"

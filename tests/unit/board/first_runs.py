@@ -1,4 +1,4 @@
-"""Boards whose first pass is run in parts."""
+"""Boards whose first run is made in parts."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ MEANS = {"a": 0.95, "b": 0.6, "c": 0.3, "d": 0.05}
 
 
 def drawn(seed, models=MODELS, items=ITEMS):
-    """A complete pass, by model."""
+    """A complete run, by model."""
     rng = np.random.default_rng(seed)
     return {model: (rng.random(len(items)) < MEANS.get(model, 0.5)).astype(float) for model in models}
 
@@ -40,7 +40,7 @@ def add_checkpoint(board, panel, whole=ITEMS):
 
 
 def complete(board, panel, whole=ITEMS):
-    """Complete the pass."""
+    """Complete the run."""
     return board.add(some(panel, board.state.active, whole, whole))
 
 

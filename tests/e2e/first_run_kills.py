@@ -1,4 +1,4 @@
-"""Runs a study in child processes that kill themselves inside its first pass: ``first_pass_kills.py FOLDER KILLS``.
+"""Runs a study in child processes that kill themselves inside its first run: ``first_run_kills.py FOLDER KILLS``.
 
 A process of its own, because it forks. A moment to die is just before and just after a sample is journaled, an event is
 written in a transaction of the board, a change is committed, and a replicate is finished in the journal. Every child
@@ -29,7 +29,7 @@ from bbedge.study.synthetic import SyntheticBenchmark
 from bbedge.verify.ledger import verify
 from fake_engine import FakeEngine, fake_study
 
-# The first and the last model are decided inside the pass, and the two others are open after it.
+# The first and the last model are decided inside the run, and the two others are open after it.
 MODELS = SyntheticBenchmark(means=(0.97, 0.5, 0.48, 0.03), n_items=200, offset=0.0)
 PLACES = ((ReplicateFile, "add"), (Session, "append"), (Board, "retire"), (Board, "add"))
 

@@ -1,4 +1,4 @@
-"""Looks inside the first pass of a board: recorded, computed again, verified, and never in the order of a file."""
+"""Looks inside the first run of a board: recorded, computed again, verified, and never in the order of a file."""
 
 import json
 import sqlite3
@@ -17,8 +17,8 @@ from bbedge.ledger.vectors import pack
 from bbedge.records.design import CheckpointRule
 from bbedge.records.events import ReplicateAdded, checkpoint_place, upto_at
 from bbedge.verify.ledger import verify_session
+from unit.board.first_runs import ITEMS, MODELS, RULE, add_checkpoint, add_upto, complete, drawn, life, make, some
 from unit.board.forging import parsed
-from unit.board.passes import ITEMS, MODELS, RULE, add_checkpoint, add_upto, complete, drawn, life, make, some
 
 
 def test_a_board_without_checkpoints_has_no_order_and_takes_no_parts(tmp_path):
@@ -77,7 +77,7 @@ def test_items_come_in_the_order_of_the_seed(tmp_path):
     assert seen == [ITEMS[place] for place in plan.order] != list(ITEMS)
     complete(board, panel)
     assert board.next_items == ()
-    with pytest.raises(BoardError, match="the first pass is complete"):
+    with pytest.raises(BoardError, match="the first run is complete"):
         add_upto(board, some(panel, MODELS, ITEMS[:6]))
 
 
@@ -109,8 +109,8 @@ def test_a_board_says_what_a_certifier_says(tmp_path):
     assert np.isnan(ours.means).tolist() == [False, False, False, True]
 
 
-def test_a_new_model_gets_complete_passes_only(tmp_path):
-    """Who made it may know the order, so that a look inside the pass would not be at random blocks."""
+def test_a_new_model_gets_complete_runs_only(tmp_path):
+    """Who made it may know the order, so that a look inside the run would not be at random blocks."""
     board, panel = make(tmp_path / "board.db"), drawn(1)
     for stop in (None, "d", None):
         add_checkpoint(board, panel)
@@ -132,7 +132,7 @@ def test_a_new_model_gets_complete_passes_only(tmp_path):
         assert found.to_bytes() == certifier.to_bytes(), name
     made = board.leaderboard()
     e, d = made.design.models.index("e"), made.design.models.index("d")
-    # A model that stopped inside the pass has no complete one, and could have stopped because of its scores in it.
+    # A model that stopped inside the run has no complete one, and could have stopped because of its scores in it.
     assert made.log_e[e, d] < -100.0 > made.log_e[d, e]
     assert not made.early.first_certified[e].any()
     assert not made.early.first_certified[:, e].any()
@@ -141,7 +141,7 @@ def test_a_new_model_gets_complete_passes_only(tmp_path):
     assert json.loads(board.certificate().to_json())
 
 
-def test_the_complete_pass_has_the_scores_that_were_seen(tmp_path):
+def test_the_complete_run_has_the_scores_that_were_seen(tmp_path):
     board, panel = make(tmp_path / "board.db"), drawn(1)
     first = board.next_items[0]
     add_checkpoint(board, panel)
@@ -185,7 +185,7 @@ def test_missing_scores_of_a_part_are_final_and_counted_once(tmp_path):
     board.verify()
 
 
-def test_what_gaps_have_cost_counts_what_was_certified_inside_the_pass(tmp_path):
+def test_what_gaps_have_cost_counts_what_was_certified_inside_the_run(tmp_path):
     board, panel = make(tmp_path / "board.db", incomplete="worst-case"), drawn(1)
     gapped = {**panel, "b": np.where(np.arange(60) == ITEMS.index(board.next_items[0]), np.nan, panel["b"])}
     for _ in RULE.fractions:
@@ -207,7 +207,7 @@ def test_a_missing_score_may_be_defined_as_the_lowest(tmp_path):
     board.verify()
 
 
-def test_a_run_of_the_pilot_is_no_part_of_the_pass(tmp_path):
+def test_a_run_of_the_pilot_is_no_part_of_the_run(tmp_path):
     board = make(tmp_path / "board.db", family="pilot-top-k", k=1, pilot=1)
     panel = drawn(1)
     assert board.next_checkpoint is None
@@ -353,7 +353,7 @@ def test_a_changed_score_of_a_part_is_found(tmp_path):
         connection.execute(
             "UPDATE bbedge_vectors SET data = ? WHERE replicate = ? AND model = 'a' AND epoch = 1", (changed, place)
         )
-    with pytest.raises(BoardError, match="'a' in the first pass up to 6 blocks of epoch 1 were changed"):
+    with pytest.raises(BoardError, match="'a' in the first run up to 6 blocks of epoch 1 were changed"):
         board.verify()
 
 
@@ -379,7 +379,7 @@ def test_models_may_be_stopped_until_nothing_is_left(tmp_path):
     assert RULE.fractions[0] == board.leaderboard().early.progress
 
 
-def test_a_model_that_comes_before_the_first_part_waits_for_the_complete_pass(tmp_path):
+def test_a_model_that_comes_before_the_first_part_waits_for_the_complete_run(tmp_path):
     board = make(tmp_path / "board.db")
     board.add_model("e")
     panel = drawn(1, (*MODELS, "e"))
@@ -398,7 +398,7 @@ def test_a_model_that_comes_before_the_first_part_waits_for_the_complete_pass(tm
     assert made.log_e[0, 4] > 0.0
 
 
-def test_a_model_that_stops_inside_the_pass_forfeits_what_it_has_against_a_new_one(tmp_path):
+def test_a_model_that_stops_inside_the_run_forfeits_what_it_has_against_a_new_one(tmp_path):
     board = make(tmp_path / "board.db")
     board.add_model("e")
     panel = drawn(1, (*MODELS, "e"))
@@ -422,7 +422,7 @@ def test_on_a_board_without_checkpoints_a_model_that_stops_keeps_its_evidence(tm
     assert np.array_equal(board.leaderboard().log_e[4, :4], np.zeros(4))
 
 
-def test_items_may_come_inside_the_pass_whose_certificates_stand(tmp_path):
+def test_items_may_come_inside_the_run_whose_certificates_stand(tmp_path):
     board, panel = make(tmp_path / "board.db"), drawn(1)
     for _ in range(3):
         add_checkpoint(board, panel)
@@ -436,7 +436,7 @@ def test_items_may_come_inside_the_pass_whose_certificates_stand(tmp_path):
 
 
 @pytest.mark.nightly
-def test_checkpoints_that_were_passed_by_are_part_of_the_complete_pass(tmp_path):
+def test_checkpoints_that_were_passed_by_are_part_of_the_complete_run(tmp_path):
     panel, found = drawn(1), []
     for looks in range(4):
         board = make(tmp_path / f"{looks}.db")

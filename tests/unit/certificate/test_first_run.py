@@ -1,4 +1,4 @@
-"""Certificates of designs with checkpoints: what they say inside the first pass, and what contradicts it."""
+"""Certificates of designs with checkpoints: what they say inside the first run, and what contradicts it."""
 
 import json
 
@@ -17,13 +17,13 @@ from bbedge.display.terminal import show_leaderboard
 from bbedge.errors import FormatError
 from bbedge.records.design import CheckpointRule
 from bbedge.verify.verify import verify_certificate
-from unit.board.passes import ITEMS, MODELS, add_checkpoint, complete, drawn, life, make
+from unit.board.first_runs import ITEMS, MODELS, add_checkpoint, complete, drawn, life, make
 from unit.certificate.documents import checked, schema
 
 
 @pytest.fixture
 def inside(tmp_path):
-    """A board inside its first pass, where something is certified and a model was stopped."""
+    """A board inside its first run, where something is certified and a model was stopped."""
     board, panel = make(tmp_path / "board.db"), drawn(1)
     add_checkpoint(board, panel)
     add_checkpoint(board, panel)
@@ -36,7 +36,7 @@ def plain(board, epoch=None):
     return json.loads(board.certificate(epoch).to_json())
 
 
-def test_a_certificate_says_where_the_first_pass_stands(inside):
+def test_a_certificate_says_where_the_first_run_stands(inside):
     content = plain(inside)
     jsonschema.validate(content, schema())
     assert content["replicates"] == 0
@@ -66,7 +66,7 @@ def test_a_certificate_says_where_the_first_pass_stands(inside):
     assert {edge["first_part"] for edge in content["edges"]} <= {1, 2, 3}
 
 
-def test_what_complete_passes_certify_has_no_part(tmp_path):
+def test_what_complete_runs_certify_has_no_part(tmp_path):
     board, panel = make(tmp_path / "board.db"), drawn(1)
     complete(board, panel)
     content = plain(board)
@@ -210,7 +210,7 @@ def test_a_table_of_complete_runs_verifies_looks_inside_and_their_absence():
     assert verify_certificate(looked, scores).verified
 
 
-def test_a_leaderboard_inside_the_pass_has_a_certificate_without_a_board():
+def test_a_leaderboard_inside_the_run_has_a_certificate_without_a_board():
     panel = np.stack(list(drawn(1).values()))
     design = Scores.of([panel], models=MODELS, items=ITEMS).design(checkpoints=Checkpoints(order_seed=5))
     certifier = Certifier(design)

@@ -1,4 +1,4 @@
-"""Looks inside the first pass, as a process: with a scripted server, a team's own harness, and kills."""
+"""Looks inside the first run, as a process: with a scripted server, a team's own harness, and kills."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def command_study(folder: Path, words: str, more: str = "") -> Path:
 
 
 @pytest.mark.nightly
-def test_a_server_is_asked_for_a_part_of_the_pass(server, tmp_path):
+def test_a_server_is_asked_for_a_part_of_the_run(server, tmp_path):
     (tmp_path / "study.toml").write_text(
         'budget = 3\nquestion = "best"\ndrop = "unneeded"\n'
         + "".join(
@@ -93,7 +93,7 @@ def test_a_harness_gets_the_items_up_to_the_next_checkpoint(bbedge, tmp_path):
     assert sorted(first) == sorted(items[place] for place in plan.places(1))
 
 
-def test_a_harness_that_runs_all_items_has_complete_passes_and_the_board_says_so(bbedge, tmp_path):
+def test_a_harness_that_runs_all_items_has_complete_runs_and_the_board_says_so(bbedge, tmp_path):
     (tmp_path / "all.txt").write_text("".join(f"q{i:03d}\n" for i in range(200)))
     words = f'"{SERVERS / "harness.py"}", "{{model}}", "{{seed}}", "{tmp_path / "all.txt"}", "{{out}}"'
     study = command_study(tmp_path, words)
@@ -101,7 +101,7 @@ def test_a_harness_that_runs_all_items_has_complete_passes_and_the_board_says_so
     assert done.code == 0, done.err
     assert not any(event["event"] == "part-looked" for event in events(done.out))
     said = bbedge("board", "show", tmp_path / "study.bbedge").out
-    assert "There are no looks inside the first pass" in " ".join(said.split())
+    assert "There are no looks inside the first run" in " ".join(said.split())
     (tmp_path / "study.bbedge").unlink()
     shutil.rmtree(tmp_path / "study.run")
     command_study(tmp_path, words, more="checkpoints = true")
@@ -112,13 +112,13 @@ def test_a_harness_that_runs_all_items_has_complete_passes_and_the_board_says_so
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("kills", [40])
-def test_a_kill_inside_the_first_pass_changes_nothing(kills):
+def test_a_kill_inside_the_first_run_changes_nothing(kills):
     """In memory if possible: every sample is flushed to the disk, which costs more than all the rest."""
     folder = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
     paths = os.pathsep.join([str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])])
     threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
-        [sys.executable, TESTS / "e2e" / "first_pass_kills.py", folder / "study", str(kills)],
+        [sys.executable, TESTS / "e2e" / "first_run_kills.py", folder / "study", str(kills)],
         env={**os.environ, "PYTHONPATH": paths, **threads},
         check=False,
         capture_output=True,
