@@ -146,14 +146,14 @@ class DelimitedFile(PlainTable):
 
     def _records(self, chunk: bytes, first_line: int) -> Iterator[tuple[int, list[str]]]:
         """The records that are not blank, each with the line at which it begins."""
-        at, reached = 0, first_line - 1
+        at, reached, name = 0, first_line - 1, self.name  # found once, not for every line
 
         def texts() -> Iterator[str]:
             nonlocal at, reached
             while at < len(chunk):
                 end = chunk.find(b"\n", at) + 1 or len(chunk)
                 line, at, reached = chunk[at:end], end, reached + 1
-                yield decoded(line, place=f"{self.name}:{reached}")
+                yield decoded(line, place=f"{name}:{reached}")
 
         reader = csv.reader(texts(), delimiter=self.separator, strict=True)
         while True:
