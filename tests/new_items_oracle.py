@@ -75,7 +75,7 @@ def schedule_of(planned: int | None, k: int = 1) -> dict[int, float]:
     """The looks where none are stated: four fifths after the last planned run."""
     doubled = [1, 2, 4, 8, 16, 32]
     if planned is None:
-        found = {r: 1 / 6 for r in doubled}
+        found = dict.fromkeys(doubled, 1 / 6)
     else:
         before = [r for r in doubled if r < planned]
         found = {r: 0.2 / len(before) for r in before} | {planned: 0.8 if before else 1.0}
