@@ -179,9 +179,11 @@ class NewItemsEvidence(ViewEvidence):
         mixture, _ = unpredicted(design, space, self._pairs, bets, values)
         largest = max(stakes.values) / _LEAST_FACTOR
         slack = largest * self.layout.count * (self.outcomes.runs + 4) * UNIT
-        value = mixture.log_e() - slack + math.log(weight)
+        log_weight = math.log(weight)
+        value = mixture.log_e() - slack + log_weight
         value = value if self._log_s is None else space.xp.logaddexp(self._log_s, value)
-        self._log_s = value - _LOST * UNIT * (1.0 + space.xp.abs(value))
+        # Where evidence and weight cancel, the sum is small and what it lost is not.
+        self._log_s = value - _LOST * UNIT * (1.0 - log_weight + space.xp.abs(value))
         self._looks.append(RunLook(weight=weight, mixture=mixture, slack=slack))
         self._bounds = None
 
@@ -285,7 +287,7 @@ class NewItemsEvidence(ViewEvidence):
             evidence._frozen = with_prefix(arrays, "frozen_")
             looks = arrays["looks"].tolist()
             due = [weight for run, weight in design.schedule.items() if run <= evidence.replicates]
-            if [weight for weight, _ in looks] != due[: len(looks)]:
+            if [weight for weight, _ in looks] != due:
                 raise ValueError("not the looks of this design")
             for place, (weight, slack) in enumerate(looks):
                 its = with_prefix(arrays, f"look.{place}.")
