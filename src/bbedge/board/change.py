@@ -158,7 +158,7 @@ class Change:
         """
         if upto is None or rule != "refuse":
             self._check_rule(rule)
-        state, copies = self.state, copies or self.state.design.copies
+        state, copies = self.state, copies or self._copies
         checkpoint = None if upto is None else state.upcoming(upto)
         if upto is not None:
             check_first_run(scores, state)
@@ -187,9 +187,14 @@ class Change:
     def add_model(self, name: str, scores: Scores | None, copies: Copies | None, rule: IncompleteRule | None) -> Added:
         """Join a new model's runs with the stored replicates; ``rule`` is as in :meth:`add`."""
         self._check_rule(rule)
-        copies, whole_runs = copies or self.state.design.copies, rule not in (None, "refuse")
+        copies, whole_runs = copies or self._copies, rule not in (None, "refuse")
         event, runs = proposed_model(name, scores, self.state, copies, whole_runs=whole_runs)
         return Added.by([self.append(event, {place: {name: run} for place, run in enumerate(runs, start=1)})])
+
+    @property
+    def _copies(self) -> Copies:
+        """The design's rule for runs that repeat others; they count where they can make no false claim."""
+        return "allow" if self.state.design.repeats_are_harmless else self.state.design.copies
 
     def _check_rule(self, rule: IncompleteRule | None) -> None:
         """Refuse a rule for missing scores that is not the design's."""
