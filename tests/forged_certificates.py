@@ -339,9 +339,30 @@ def board(rng: Random, content: Content) -> None:
         record["claims"].append(dict(record["claims"][0], claim=len(record["claims"])))
 
 
+def target(rng: Random, content: Content) -> None:
+    """Another target, another schedule of looks, or an answer about new items that is left out."""
+    design, views = content["design"], content.get("views", [])
+    what = _pick(rng, ["target", "looks", "weights", "of_runs", "equal", "drop", "claim"])
+    if what == "target":
+        design["target"] = _pick(rng, [each for each in ("new-items", "both") if each != design.get("target")])
+    elif what == "looks":
+        design["looks"] = [*design.get("looks", [1])[:-1], content["replicates"] + 1]
+    elif what == "weights" and design.get("look_weights"):
+        design["look_weights"].reverse()
+    elif what == "of_runs":
+        design["of_runs"] = "any:2" if design.get("of_runs") == "all:2" else "all:2"
+    elif what == "equal":
+        design["equal_within"] = design.get("equal_within", 0.02) / 2
+    elif what == "drop" and views:
+        views.pop(int(rng.integers(len(views))))
+    elif what == "claim" and views:
+        view = _pick(rng, views)
+        view.pop("target") if "target" in view else view.update(target="new-items")
+
+
 FORGERIES: tuple[Callable[[Random, Content], None], ...] = (
     number, removed, replaced, swapped, renamed, level, certified, uncertified, earlier, interval, note, version,
-    identity, fewer, board,
+    identity, fewer, board, target,
 )  # fmt: skip
 
 

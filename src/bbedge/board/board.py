@@ -179,13 +179,14 @@ class Board:
     def looks(self, epoch: int | None = None) -> Iterator[Look]:
         """Every look at the headline of a benchmark version again; see :meth:`looks_at_views`."""
         for headline, *_ in self.looks_at_views(epoch):
-            yield headline
+            if headline is not None:
+                yield headline
 
-    def looks_at_views(self, epoch: int | None = None) -> Iterator[tuple[Look, ...]]:
+    def looks_at_views(self, epoch: int | None = None) -> Iterator[tuple[Look | None, ...]]:
         """Every look at a benchmark version again, computed from the stored scores; by default the current version.
 
-        A look is one for each view, the headline's first. Only for a version that no model was added to: directions of
-        a later stage have another threshold.
+        There is one for each view, the headline's first, or ``None`` where a view is not looked at then. Only for a
+        version that no model was added to: directions of a later stage have another threshold.
         """
         number = epoch or self._state.epoch.number
         if len(self._state.epochs[number - 1].stages) != 1:
@@ -196,9 +197,11 @@ class Board:
             for event in self._events[1:]:
                 admit(state, event.content, scores)
                 if isinstance(event.content, ReplicateAdded) and event.content.epoch == number:
-                    looks = state.epoch.stages[0].certifier.last_looks
+                    certifier, design = state.epoch.stages[0].certifier, state.epoch.stages[0].design
+                    looks = certifier.last_looks
                     if looks and looks[0].replicate == state.epoch.replicates:
-                        yield looks
+                        is_look = design.is_look(certifier.runs)
+                        yield tuple(look if there else None for look, there in zip(looks, is_look, strict=True))
 
     def resolved_if_means(self, epoch: int | None = None) -> int | None:
         """Pairs of a version that would be certified if missing scores had been their models' means.

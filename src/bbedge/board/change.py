@@ -156,7 +156,7 @@ class Change:
         If the rule for missing scores is that of the design, also those that lack the runs of a model altogether.
         """
         state, rule = self.state, counting.get("incomplete")
-        copies = counting.get("copies") or state.design.copies
+        copies = counting.get("copies") or self._copies
         if upto is None or rule != "refuse":
             self._check_rule(rule)
         checkpoint = None if upto is None else state.upcoming(upto)
@@ -186,10 +186,15 @@ class Change:
 
     def add_model(self, name: str, scores: Scores | None, counting: Counting) -> Added:
         """Join a new model's runs with the stored replicates; ``counting`` is as in :meth:`add`."""
-        rule, copies = counting.get("incomplete"), counting.get("copies") or self.state.design.copies
+        rule, copies = counting.get("incomplete"), counting.get("copies") or self._copies
         self._check_rule(rule)
         event, runs = proposed_model(name, scores, self.state, copies, whole_runs=rule not in (None, "refuse"))
         return Added.by([self.append(event, {place: {name: run} for place, run in enumerate(runs, start=1)})])
+
+    @property
+    def _copies(self) -> Copies:
+        """The design's rule for runs that repeat others; they count where they can make no false claim."""
+        return "allow" if self.state.design.repeats_are_harmless else self.state.design.copies
 
     def _check_rule(self, rule: IncompleteRule | None) -> None:
         """Refuse a rule for missing scores that is not the design's."""

@@ -17,7 +17,7 @@ from msgspec import UNSET
 from msgspec.structs import force_setattr, replace
 
 from bbedge.core.design import Design
-from bbedge.core.family import Spending
+from bbedge.core.family import Spending, check_pilot
 from bbedge.core.views import HEADLINE, SuiteOptions, macro_weights, views_beside, views_by_column, weights_in_column
 from bbedge.errors import DesignError, DomainError
 from bbedge.records.codec import canonical, convert, parse_toml, to_json
@@ -63,6 +63,12 @@ class BoardDesign(BoardOptions, frozen=True, kw_only=True):
                 raise DesignError(
                     f"{name} = {value} has no meaning with {owner} = {getattr(self, owner)!r}; leave it out"
                 )
+        if self.family == "pilot-top-k":
+            check_pilot(self)
+        if (self.first or 0) % self.runs_of_score and self.target != "new-items":
+            raise DesignError(
+                f"first = {self.first} leaves a rest where {self.runs_of_score} runs make a score; choose a multiple"
+            )
         self.level(0)  # refuses a spending rule that is none
         # Frozen as a number: what a later version of bbedge prefers must not change a board.
         if self.has_memory:

@@ -138,19 +138,21 @@ def combined(
 ) -> Leaderboard:
     """The leaderboard of the epoch's design with those of its views; ``looks`` are the histories by view."""
     boards = [(stage, stage.certifier.leaderboard()) for stage in stages]
+    headline, *others = design.parts
     views = []
-    for place, (view, of_view) in enumerate(zip(design.views, design.parts[1:], strict=True)):
+    for place, (view, of_view) in enumerate(zip(design.views, others, strict=True)):
         of_stages = [(stage, board.views[place]) for stage, board in boards]
         joined = _joined(of_view, of_stages, looks=looks.get(view.name, ()), replicates=replicates)
         views.append(replace(joined, name=view.name))
-    headline = _joined(design, boards, looks=looks[HEADLINE], replicates=replicates)
-    return replace(headline, views=tuple(views))
+    joined = _joined(headline, boards, looks=looks[HEADLINE], replicates=replicates)
+    return replace(joined, design=design, views=tuple(views))
 
 
 def _joined(
     design: Design, of_stages: Sequence[tuple[Stage, Leaderboard]], *, looks: Sequence[LookCount], replicates: int
 ) -> Leaderboard:
     """The leaderboard of one view, from those of every stage of an epoch."""
+    has_intervals = bool(design.mean_share) and not design.target
     place = {model: i for i, model in enumerate(design.models)}
     blank = dict.fromkeys(("log_e", "log_thresholds", "lower_bounds", "best_bounds", "log_w"), np.nan)
     of_pairs = {name: np.full((len(place), len(place)), value) for name, value in blank.items()}
@@ -187,9 +189,9 @@ def _joined(
         log_thresholds=of_pairs["log_thresholds"],
         lower_bounds=of_pairs["lower_bounds"],
         best_bounds=of_pairs["best_bounds"],
-        log_w=of_pairs["log_w"] if any(stage.design.holm == "staggered" for stage, _ in of_stages) else None,
-        mean_bounds=of_means["mean_bounds"] if design.mean_share else None,
-        best_mean_bounds=of_means["best_mean_bounds"] if design.mean_share else None,
+        log_w=of_pairs["log_w"] if any(board.log_w is not None for _, board in of_stages) else None,
+        mean_bounds=of_means["mean_bounds"] if has_intervals else None,
+        best_mean_bounds=of_means["best_mean_bounds"] if has_intervals else None,
     )
     plan = first_run_plan(design)
     if plan is None:
@@ -369,15 +371,23 @@ class Epoch:
             if digest != self.nothing:
                 self.copies.join(self.pilots + run, joined.model, ScoreFingerprint(digest=digest))
 
-    def follow_look(self, outcome: Outcome, upto: int | None = None, *, models: int = 0) -> None:
-        """Remember the counts of a look: after a replicate, or at a checkpoint with so many models running."""
+    def follow_look(
+        self, outcome: Outcome, runs_of: Iterable[tuple[Stage, int]], upto: int | None = None, *, models: int = 0
+    ) -> None:
+        """Remember the counts of a look: after a replicate, or at a checkpoint with so many models running.
+
+        ``runs_of`` are the stages that have taken in scores, and how many runs each has come to: a view is looked at
+        where one of them says so.
+        """
         replicate = self.replicates if upto is None else 1
         seen: Mapping[str, Outcome | ViewOutcome] = {**outcome.views, HEADLINE: outcome}
-        for view in self.looks_at:
+        are_looks = [stage.design.is_look(runs) for stage, runs in runs_of]
+        for place, view in enumerate(self.looks_at):
             if view not in seen:
                 raise BoardError(f"a look at the view {quoted(view)} is not recorded; verify the board")
-            count = LookCount(replicate=replicate, **asdict(seen[view].look), upto=upto, models=models)
-            self.looks_at[view].append(count)
+            if any(is_look[place] for is_look in are_looks):
+                count = LookCount(replicate=replicate, **asdict(seen[view].look), upto=upto, models=models)
+                self.looks_at[view].append(count)
 
     def outcome(self, found: Found) -> Outcome:
         """What the last look showed; ``found`` is what it certified for the first time."""

@@ -68,6 +68,11 @@ def _check_model(state: BoardState, event: ModelAdded) -> None:
         f"{len(event.vectors)} runs of {quoted(name)} given; the pairing rule of the design joins exactly {needed}: "
         f"one with each of the {'stored' if state.design.pairing == 'all' else 'first'} replicates, in order",
     )
+    between = state.design.next_looks(state.epoch.replicates - 1).get("benchmark")
+    refuse_unless(
+        needed == state.epoch.replicates or between in (None, state.epoch.replicates),
+        f"{quoted(name)} joins with the first runs, and later ones make scores of several; add it after run {between}",
+    )
     _check_rule(state, whole_runs=event.whole_runs)
     refuse_unless(
         len(runs) in (0, needed),

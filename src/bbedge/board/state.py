@@ -206,11 +206,15 @@ class BoardState:
 
     def follow_look(self, event: BoardEvent) -> None:
         """Remember the counts of the look that an event states, if it states one."""
+        epoch = self.epoch
         match event:
             case ReplicateAdded(upto=upto) if upto:
-                self.epoch.follow_look(event.outcome, upto, models=len(event.vectors))
-            case ReplicateAdded(outcome=outcome) | ModelAdded(outcome=outcome) if outcome is not None:
-                self.epoch.follow_look(outcome)
+                epoch.follow_look(event.outcome, [(epoch.stages[0], 0)], upto, models=len(event.vectors))
+            case ReplicateAdded():
+                run = [(stage, len(stage.places)) for stage in epoch.stages if epoch.replicates in stage.places]
+                epoch.follow_look(event.outcome, run)
+            case ModelAdded(outcome=outcome, vectors=runs) if outcome is not None:
+                epoch.follow_look(outcome, [(epoch.stages[-1], run) for run in range(1, len(runs) + 1)])
 
     def upcoming(self, upto: int | None = None) -> Checkpoint:
         """The checkpoint that comes next, or an error that says why there is none, or none after so many blocks."""

@@ -21,6 +21,7 @@ from bbedge.errors import BoardError
 from bbedge.ledger.store import Session
 from bbedge.ledger.vectors import checksum, pack, unpack
 from bbedge.records.events import checkpoint_place, upto_at
+from bbedge.records.values import Target
 from bbedge.text import counted, listed, quoted
 
 if TYPE_CHECKING:
@@ -262,6 +263,8 @@ class NextRun:
     """The checkpoint that the first run comes to with these items; ``None`` if there is none ahead."""
     checkpoints: int
     """How many checkpoints the first run has; 0 if the design has none, and during a pilot."""
+    looks: Mapping[Target, int]
+    """For each target of the design, after how many complete runs the next look is, if there is one."""
 
     @classmethod
     def of(cls, state: BoardState) -> NextRun:
@@ -287,6 +290,7 @@ class NextRun:
             columns={name: tuple(texts[place] for place in places) for name, texts in epoch.columns.items()},
             checkpoint=upcoming,
             checkpoints=0 if plan is None else len(plan.checkpoints),
+            looks=state.design.next_looks(epoch.replicates),
         )
 
     @property
@@ -301,6 +305,7 @@ class NextRun:
             if at is None
             else {"number": at.number, "blocks": at.blocks, "of_blocks": at.of_blocks, "fraction": at.fraction},
             "checkpoints": self.checkpoints,
+            "looks": dict(self.looks),
             "models": list(self.models),
             "items": list(self.items),
         }

@@ -107,6 +107,8 @@ def _copy_notes(board: Board, number: int) -> Iterator[Note]:
     rule = (
         "as the design allows" if board.design.copies == "allow" else "because copies were allowed when they were added"
     )
+    if board.design.repeats_are_harmless:
+        rule = "because repeats make no claim about new items false"
     if repeated:
         text = f"Counted although the scores equal those of earlier replicates, {rule}: {', '.join(repeated)}."
         yield Note(kind="copies", subject=tuple(repeated), text=text)
@@ -171,7 +173,8 @@ def _with_history(board: Board, leaderboard: Leaderboard, epoch: int) -> Leaderb
     recorders = [Recorder() for _ in (leaderboard, *leaderboard.views)]
     for looks in board.looks_at_views(epoch):
         for recorder, look in zip(recorders, looks, strict=True):
-            recorder.record(look)
+            if look is not None:
+                recorder.record(look)
     headline, *others = (recorder.history() for recorder in recorders)
     views = (replace(view, history=each) for view, each in zip(leaderboard.views, others, strict=True))
     return replace(leaderboard, history=headline, views=tuple(views))

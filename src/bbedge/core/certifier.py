@@ -115,8 +115,7 @@ class Certifier:
 
     def _look(self, upto: int | None) -> Look:
         evidence = self._evidence
-        looks, is_look = self._procedure.looks(evidence.views, run=evidence.run), evidence.is_look
-        is_look = is_look if upto is None else tuple(not view.design.target for view in evidence.views)
+        looks, is_look = self._procedure.looks(evidence.views, run=evidence.run), self._design.is_look(evidence.runs)
         self._last = tuple(looks)
         for place, (seen, look, view) in enumerate(zip(self._seen, looks, evidence.views, strict=True)):
             if not is_look[place]:

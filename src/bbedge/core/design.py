@@ -283,6 +283,18 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
         places = (tuple(i for i, its in enumerate(is_new) if its is kind) for kind in (False, True))
         return tuple(family for family in places if family)
 
+    def is_look(self, runs: int) -> tuple[bool, ...]:
+        """For each view, the headline first, whether there is a look after so many runs; after none, inside the first.
+
+        >>> Design.make(["a", "b"], ["q"], target="both", looks=[2, 4]).is_look(1)
+        (True, False)
+        """
+        is_new = (
+            self.target == "new-items",
+            *(view.is_of_new_items or self.target == "new-items" for view in self.views),
+        )
+        return tuple(runs in self.schedule if its else runs % self.runs_of_score == 0 for its in is_new)
+
     @property
     def shares(self) -> tuple[float, ...]:
         """What each view has of alpha, the headline first."""

@@ -16,7 +16,7 @@ from bbedge.core.new_items import NewItemsEvidence, RunOutcomes, joined_runs
 from bbedge.core.panels import both_sides
 from bbedge.core.view_evidence import ViewEvidence
 from bbedge.errors import DataError, DesignError
-from bbedge.text import counted, quoted
+from bbedge.text import counted, listed, quoted
 
 
 class EvidenceSet:
@@ -69,14 +69,6 @@ class EvidenceSet:
     def run(self) -> int:
         """The run that the evidence has come to: the last complete one, or the first inside of it."""
         return max(self.runs, min(1, self.checkpoint))
-
-    @property
-    def is_look(self) -> tuple[bool, ...]:
-        """For each view, whether there is a look after the last run."""
-        runs, design = self.runs, self._design
-        return tuple(
-            runs in design.schedule if view.design.target else runs % design.runs_of_score == 0 for view in self.views
-        )
 
     @property
     def _of_benchmark(self) -> list[Evidence]:
@@ -192,6 +184,12 @@ class EvidenceSet:
     def stop(self, models: Sequence[str], *, forfeit: bool = False) -> None:
         """Freeze these models in every view: see :meth:`bbedge.core.evidence.Evidence.stop`."""
         active, is_split = self.active, self.headline.is_split
+        if (ran := len(self._waiting)) and self._of_benchmark:
+            k, run = self._design.runs_of_score, self.runs
+            raise DesignError(
+                f"{listed(models)} cannot stop after run {run}, inside a score of {k} runs, because some of these may "
+                f"be the reason; stop after run {run - ran + k}"
+            )
         for view in self.views:
             view.stop(models, forfeit=forfeit)
         rows = np.flatnonzero([model not in models for model in active])

@@ -14,10 +14,21 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.errors import DesignError, DomainError
+from bbedge.errors import Argument, DesignError, DomainError
 from bbedge.records.options import Options
 from bbedge.records.values import MOST_SHARES, FamilyKind, SpendingRule
 from bbedge.text import quoted
+
+
+def check_pilot(options: Options) -> None:
+    """Refuse a pilot where new items are claimed: a model that it chose looks better on its items than on others."""
+    if options.target:
+        raise DesignError(
+            Argument("target", options.target),
+            " does not go with a pilot, which chooses models by their scores on the items that are then evidence about "
+            "new ones; compare all models, or choose ",
+            Argument("target", "benchmark"),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from bbedge.core.certifier import Certifier
 from bbedge.core.conclusions import GapCount, Leaderboard, check_k
 from bbedge.core.design import Design
+from bbedge.core.family import check_pilot
 from bbedge.core.looks import Look, LookCount
 from bbedge.core.scores import DesignOptions, Scores
 from bbedge.core.views import check_weights
@@ -197,4 +198,6 @@ def pilot_design(scores: Scores, *, k: int, pilot: int, **options: Unpack[Design
         check_weights(weights, scores.items)
         means = np.average(seen.mean(axis=0), axis=1, weights=weights)
     options["candidate"] = [scores.models[i] for i in np.argsort(-means, kind="stable")[:k]]
-    return scores.design(**options)
+    design = scores.design(**options)
+    check_pilot(design)
+    return design

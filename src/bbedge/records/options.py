@@ -289,6 +289,19 @@ class Options(SharedOptions, frozen=True, kw_only=True):
         planned = dict(zip(looks, sum_at_most_one(weights), strict=True))
         return {look: weight for look, weight in planned.items() if look >= self.runs_of_score} if self.target else {}
 
+    def next_looks(self, runs: int) -> dict[Target, int]:
+        """For each target, after how many runs the next look is; new items are missing after the last of theirs.
+
+        >>> Options(target="both", looks=(2, 4), of_runs="any:2").next_looks(2), Options().next_looks(2)
+        ({'benchmark': 4, 'new-items': 4}, {'benchmark': 3})
+        """
+        k, found = self.runs_of_score, dict[Target, int]()
+        if self.target != "new-items":
+            found["benchmark"] = (runs // k + 1) * k
+        if upcoming := [look for look in self.schedule if look > runs]:
+            found["new-items"] = upcoming[0]
+        return found
+
     @property
     def has_memory(self) -> bool:
         """Whether what stands is the answer of every look: true of methods whose later looks take nothing back."""

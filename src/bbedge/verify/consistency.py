@@ -236,9 +236,10 @@ def _looks(parts: Parts) -> Contradictions:
     numbers, design = [look.replicate for look in looks], parts.document.design
     expected = [run for run in range(1, replicates + 1) if run % design.runs_of_score == 0]
     expected = [run for run in design.schedule if run <= replicates] if parts.is_about_new_items else expected
-    # Of a board, adding a model is a look, too, at a replicate that has had one.
-    each_once = bool(parts.document.board) or len(numbers) == len(expected)
-    complete = sorted(set(numbers)) == expected
+    # Of a board, adding a model is a look, too, and a model that joins with the first runs has a schedule of its own.
+    each_once = len(parts.claims) > 1 or len(numbers) == len(expected)
+    beyond = set(numbers) - set(expected)
+    complete = set(numbers) >= set(expected) and not (beyond and (len(parts.claims) <= 1 or max(beyond) > replicates))
     yield (
         numbers != sorted(numbers) or not each_once or not complete,
         f"'looks' are not those after each of {replicates} replicates",

@@ -110,7 +110,7 @@ def with_items(
 
 def needs_suite(document: Document) -> bool:
     """Whether the design weighs items or has views: by columns of the scores that the certificate does not name."""
-    return bool(document.design.weights or document.views)
+    return bool(document.design.weights or any(not view.target for view in document.views or ()))
 
 
 def stated_suite(document: Document, scores: Scores) -> SuiteOptions:
@@ -196,6 +196,8 @@ def _options(document: Document) -> DesignOptions:
     design = document.design
     options = cast("DesignOptions", declared(design))
     options["checkpoints"] = design.checkpoints or None
+    if design.target == "new-items":  # whose evidence predicts nothing
+        del options["prediction"]
     if design.stakes == "given":
         options["stakes"], options["grid"] = None, given_stakes(design.stake_values, design.stake_weights)
     return options
@@ -203,7 +205,7 @@ def _options(document: Document) -> DesignOptions:
 
 def _shares(document: Document, suite: SuiteOptions) -> DesignOptions:
     """The shares that the certificate states, unless others were given or the views are not the same."""
-    views = {view.name: view.share for view in document.views or ()}
+    views = {view.name: view.share for view in document.views or () if not view.target}
     if "shares" in suite or not views or views.keys() != suite.get("views", {}).keys():
         return {}
     return {"shares": {HEADLINE: 1.0 if document.design.share is UNSET else document.design.share, **views}}

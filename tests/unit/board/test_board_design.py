@@ -48,7 +48,10 @@ FULL = BoardDesign(
 def test_a_file_can_set_every_key():
     assert BoardDesign.from_toml(EVERY_KEY) == FULL
     assert BoardDesign.from_toml("mean_share = 0.1").mean_share == 0.1
+    about = BoardDesign.from_toml('target = "both"\nlooks = [2, 4]\nlook_weights = [0.3, 0.7]\nof_runs = "any:2"')
+    assert (about.schedule, about.runs_of_score) == ({2: 0.3, 4: 0.7}, 2)
     others = {"copies", "mean_share", "holm", "planned", "headline", "views", "incomplete", "checkpoints"}
+    others |= {"target", "looks", "look_weights", "of_runs", "equal_within"}
     assert others | FULL.content.keys() == set(BoardDesign.__struct_fields__)
 
 
@@ -152,7 +155,18 @@ def test_the_hash_sees_every_key():
     hashes |= {BoardDesign(planned=planned).hash for planned in (UNSET, 8, 9)}
     hashes |= {BoardDesign(mean_share=share).hash for share in (UNSET, 0.0, 0.1, 0.2)}  # of which two are the same
     hashes |= {BoardDesign(holm=holm).hash for holm in ("direct", "staggered")}
-    assert len(hashes) == 1 + len(CHANGES) + 3 + 3 + 2 + 2
+    of_targets = (
+        {"target": "benchmark"},  # the default
+        {"target": "new-items"},
+        {"target": "both"},
+        {"target": "both", "looks": (2, 4)},
+        {"target": "both", "looks": (2, 4), "look_weights": (0.3, 0.7)},
+        {"of_runs": "all:2"},
+        {"of_runs": "any:2"},
+        {"equal_within": 0.02},
+    )
+    hashes |= {BoardDesign(**options).hash for options in of_targets}
+    assert len(hashes) == 1 + len(CHANGES) + 3 + 3 + 2 + 2 + len(of_targets) - 1
     others = {
         "mean_share",
         "holm",
@@ -165,7 +179,8 @@ def test_the_hash_sees_every_key():
         "views",
         "incomplete",
     }
-    assert set(CHANGES) | others | {"checkpoints"} == set(BoardDesign.__struct_fields__)
+    others |= {"checkpoints"}.union(*of_targets)
+    assert set(CHANGES) | others == set(BoardDesign.__struct_fields__)
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,7 @@ def test_programs_get_plain_values(tmp_path):
         "replicate": 1,
         "checkpoint": {"number": 1, "blocks": 6, "of_blocks": 60, "fraction": 0.1},
         "checkpoints": 3,
+        "looks": {"benchmark": 1},
         "models": list(MODELS),
         "items": list(board.next_items),
     }

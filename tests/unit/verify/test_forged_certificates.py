@@ -72,6 +72,24 @@ def pilot(place: Path) -> Case:
     return Case(content=written(bbedge.certify_pilot_top_k(scores, k=1, pilot=1)), given=scores, unknowable=READ)
 
 
+def new_items(place: Path) -> Case:
+    """Scores of two runs each, looked at twice, where one model stopped between the looks."""
+    whole = drawn([0.95, 0.7, 0.6, 0.1], replicates=4)
+    values = np.array(whole.values)
+    values[2:, 1] = np.nan
+    scores = replace(whole, values=values, stops=(4, 2, 4, 4), gaps="worst-case", seen=None)
+    options = {"looks": [2, 4], "look_weights": [0.3, 0.7], "of_runs": "any:2", "equal_within": 0.05}
+    return Case(content=written(bbedge.certify(scores, target="new-items", **options)), given=scores, unknowable=READ)
+
+
+def both_targets(place: Path) -> Case:
+    labels = tuple("math" if i % 3 else "code" for i in range(80))
+    scores = replace(drawn([0.9, 0.6, 0.55, 0.2]), columns={"topic": labels})
+    options = bbedge.suite_options(scores, macro="topic", views="topic", shares={"code": 0.1})
+    content = written(bbedge.certify(scores, target="both", planned=3, mean_share=0.1, **options))
+    return Case(content=content, given=scores, suite=options, unknowable=READ)
+
+
 def of_board(place: Path) -> Case:
     scores = drawn([0.9, 0.6, 0.55, 0.2])
     design = bbedge.BoardDesign(method="bb-edge-x", mean_share=0.1)
@@ -97,7 +115,8 @@ def of_board_by_a_table(place: Path) -> Case:
     )
 
 
-CASES = {made.__name__: made for made in (folder, published, suite, gaps, pilot, of_board, of_board_by_a_table)}
+_MADE = (folder, published, suite, gaps, pilot, new_items, both_targets, of_board, of_board_by_a_table)
+CASES = {made.__name__: made for made in _MADE}
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +186,7 @@ def test_many_forgeries(case_of, name):
 
 @pytest.mark.parametrize("forgery", FORGERIES, ids=lambda forgery: forgery.__name__)
 def test_every_forgery_changes_something(case_of, forgery):
-    case = case_of("published" if forgery.__name__ == "earlier" else "of_board")
+    case = case_of({"earlier": "published", "target": "both_targets"}.get(forgery.__name__, "of_board"))
     changed = 0
     for seed in range(6):
         content = copy.deepcopy(case.content)
