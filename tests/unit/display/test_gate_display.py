@@ -73,55 +73,68 @@ def printed(given):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (report(result()), "Ship: new is not worse than main by more than 0.02; at most 5 % risk; 4 runs."),
-        (report(result(amount=0.0), replicates=1), "Ship: new is not worse than main; at most 5 % risk; 1 run."),
+        (
+            report(result()),
+            "Ship: new is not worse than main by more than 0.02; at most 5 % risk on these items; 4 runs.",
+        ),
+        (
+            report(result(amount=0.0), replicates=1),
+            "Ship: new is not worse than main; at most 5 % risk on these items; 1 run.",
+        ),
         (
             report(result(view="math"), result(view="code"), alpha=0.01),
-            "Ship: new is not worse than main by more than 0.02 in each of 2 views; at most 1 % risk; 4 runs.",
+            "Ship: new is not worse than main by more than 0.02 in each of 2 views; "
+            "at most 1 % risk on these items; 4 runs.",
         ),
         (
             report(result(), result(view="math")),
-            "Ship: new is not worse than main by more than 0.02 overall and in math; at most 5 % risk; 4 runs.",
+            "Ship: new is not worse than main by more than 0.02 overall and in math; "
+            "at most 5 % risk on these items; 4 runs.",
         ),
         (
             report(result(kind="better_by", amount=0.01), result(kind="at_least", amount=0.9)),
-            "Ship: new is better than main by more than 0.01; new scores at least 0.9; at most 5 % risk; 4 runs.",
+            "Ship: new is better than main by more than 0.01; new scores at least 0.9; "
+            "at most 5 % risk on these items; 4 runs.",
         ),
         (
             report(result(kind="cheaper_by", amount=0.1)),
-            "Ship: new is at least 10 % cheaper than main; at most 5 % risk; 4 runs.",
+            "Ship: new is at least 10 % cheaper than main; at most 5 % risk on these items; 4 runs.",
         ),
-        (report(result("FAIL")), "Stop: new is worse than main by at least 0.02; at most 5 % risk; 4 runs."),
+        (
+            report(result("FAIL")),
+            "Stop: new is worse than main by at least 0.02; at most 5 % risk on these items; 4 runs.",
+        ),
         (
             report(result("FAIL", view="math"), result("FAIL", kind="at_least", amount=0.9), result()),
-            "Stop: new is worse than main by at least 0.02 in math; new scores at most 0.9; at most 5 % risk; 4 runs.",
+            "Stop: new is worse than main by at least 0.02 in math; new scores at most 0.9; "
+            "at most 5 % risk on these items; 4 runs.",
         ),
         (
             report(*(result("FAIL", view=f"v{i}", amount=0.0) for i in range(5))),
             "Stop: new is not better than main in v0; new is not better than main in v1; new is not better than main "
-            "in v2, and 2 more; at most 5 % risk; 4 runs.",
+            "in v2, and 2 more; at most 5 % risk on these items; 4 runs.",
         ),
         (
             report(result("OPEN"), result(view="math")),
-            "Undecided: 1 blocking claim is not decided yet, 1 passed; at most 5 % risk; 4 runs.",
+            "Undecided: 1 blocking claim is not decided yet, 1 passed; at most 5 % risk on these items; 4 runs.",
         ),
         (
             report(result("OPEN"), result(view="math"), when_open="pass"),
             'Undecided, shipped by the policy (open = "pass"): 1 blocking claim is not decided yet, 1 passed; at most '
-            "5 % risk; 4 runs.",
+            "5 % risk on these items; 4 runs.",
         ),
         (
             report(result("OPEN"), result("OPEN", view="math"), when_open="fail"),
             'Undecided, stopped by the policy (open = "fail"): 2 blocking claims are not decided yet, 0 passed; at '
-            "most 5 % risk; 4 runs.",
+            "most 5 % risk on these items; 4 runs.",
         ),
         (
             report(result("OPEN"), when_open="error"),
-            "Undecided: 1 blocking claim is not decided yet, 0 passed; at most 5 % risk; 4 runs.",
+            "Undecided: 1 blocking claim is not decided yet, 0 passed; at most 5 % risk on these items; 4 runs.",
         ),
         (
             report(result("OPEN"), result("FAIL", view="math"), when_open="pass"),
-            "Stop: new is worse than main by at least 0.02 in math; at most 5 % risk; 4 runs.",
+            "Stop: new is worse than main by at least 0.02 in math; at most 5 % risk on these items; 4 runs.",
         ),
         (
             report(result("CONTRADICTION"), result("FAIL", view="math"), result("OPEN", view="code"), when_open="pass"),
@@ -133,7 +146,7 @@ def printed(given):
             "CONTRADICTION: no verdict, because the runs contradict each other (new, not worse by more than 0.02 in "
             "math); 4 runs.",
         ),
-        (report(result("FAIL", tier="warn")), "Ship: no claim blocks; at most 5 % risk; 4 runs."),
+        (report(result("FAIL", tier="warn")), "Ship: no claim blocks; at most 5 % risk on these items; 4 runs."),
     ],
 )
 def test_one_sentence(given, words):
