@@ -169,9 +169,8 @@ def coverage(report: GateReport) -> list[str]:
             "Nothing may pass between blocks, and no system may have been chosen or tuned on these items."
         )
     if policy.of_runs:
-        rule, k = policy.of_runs.split(":")
-        every = "in all" if rule == "all" else "in any"
-        found.append(f"A score is made of {k} runs: it is what was reached {every} of them.")
+        which = "smallest" if policy.of_runs.startswith("all") else "largest"
+        found.append(f"A score is the {which} of {policy.runs_of_score} runs ({policy.of_runs}).")
     if not policy.looks_after_every_run and not report.contradictions:
         after = report.next_look
         none, some = "No look is left: further runs change no verdict.", "until then verdicts and intervals stay."
