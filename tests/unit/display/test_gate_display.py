@@ -12,7 +12,7 @@ from bbedge.display.gate import advice, contradiction, interval, junit, markdown
 from bbedge.gate import Claim, ClaimResult, GateReport, Policy, gate
 from bbedge.records.gate import ClaimOutlook, LookResult
 
-BAR = {"not_worse_by": -1.0, "better_by": 1.0, "at_least": 0.0, "cheaper_by": 0.0}
+BAR = {"not_worse_by": -1.0, "better_by": 1.0, "at_least": 0.0, "cheaper_by": 0.0, "equal_within": -1.0}
 
 
 OUTLOOK = ClaimOutlook(more_runs=4, items=1100, amount=0.05)
@@ -146,11 +146,47 @@ def printed(given):
             "CONTRADICTION: no verdict, because the runs contradict each other (new, not worse by more than 0.02 in "
             "math); 4 runs.",
         ),
+        (
+            report(result(kind="equal_within")),
+            "Ship: new and main are equal within 0.02; at most 5 % risk on these items; 4 runs.",
+        ),
+        (
+            report(result("FAIL", kind="equal_within", view="math")),
+            "Stop: new differs from main by at least 0.02 in math; at most 5 % risk on these items; 4 runs.",
+        ),
         (report(result("FAIL", tier="warn")), "Ship: no claim blocks; at most 5 % risk on these items; 4 runs."),
     ],
 )
 def test_one_sentence(given, words):
     assert sentence(given) == words
+
+
+def test_new_items_are_named_in_every_form_with_the_next_look():
+    given = report(result(), result("OPEN", view="math"), replicates=3, target="new-items", budget=5)
+    assert "at most 5 % risk on new items of the same kind; 3 runs." in sentence(given)
+    for text in (words(printed(given)), markdown(given)):
+        assert "Verdicts and intervals are about new items of the same kind" in text
+        assert "The next look is after 4 runs; until then verdicts and intervals stay." in text
+    assert "PASS and FAIL are certified on new items of the same kind and hold" in markdown(given)
+    values = given.to_values()
+    assert (values["target"], values["of_runs"], values["next_look"]) == ("new-items", None, 4)
+    last = report(result(), replicates=5, target="new-items", budget=5)
+    assert "No look is left: further runs change no verdict." in words(printed(last))
+    assert last.to_values()["next_look"] is None
+
+
+def test_scores_that_several_runs_make_are_named():
+    given = report(result(), replicates=4, of_runs="all:3")
+    assert "A score is the smallest of 3 runs (all:3). The next look is after 6 runs" in words(printed(given))
+    assert "A score is the largest of 3 runs (any:3)." in markdown(report(result(), of_runs="any:3"))
+    assert given.to_values()["target"] == "benchmark"
+
+
+def test_a_report_about_these_items_says_so_and_has_no_schedule():
+    given = report(result())
+    assert "PASS and FAIL are certified on these items and hold" in markdown(given)
+    assert "look is" not in printed(given)
+    assert not given.to_values().keys() & {"target", "of_runs", "next_look"}
 
 
 # Terminal --------------------------------------------------------------------------------------------------------
