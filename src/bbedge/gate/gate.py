@@ -199,9 +199,8 @@ class Gate:
     @property
     def _log_e(self) -> Matrix:
         """The evidence for and against each claim."""
-        found = ([float(side.headline.log_e()[0, 1]) for side in both] for both in self._tests)
-        of_bars = {bar: (ahead, back) for bar, (ahead, back) in zip(self._bars, found, strict=True)}
-        return np.array([each.log_e([of_bars[bar] for bar in each.bars]) for each in self._hypotheses])
+        of_bars = np.array([[float(side.headline.log_e()[0, 1]) for side in both] for both in self._tests])
+        return np.array([each.log_e(of_bars[[*map(self._bars.index, each.bars)]]) for each in self._hypotheses])
 
     @property
     def _level(self) -> float:

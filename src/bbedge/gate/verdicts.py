@@ -87,26 +87,27 @@ class Hypothesis:
         """What its evidence is about: of means that are about equal, a bar on either side."""
         return tuple(Bar(means=self.means, value=value) for value in (self.bar, self.most) if value < 1.0)
 
-    def log_e(self, of_bars: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    def log_e(self, of_bars: Matrix) -> Matrix:
         r"""Evidence for the hypothesis and against it, from that for and against the excess over each of its bars.
 
-        Means are about equal, :math:`|\Delta| \le \delta`, if both other cases are ruled out, :math:`\Delta < -\delta`
-        and :math:`\Delta > \delta`: the smaller evidence of the two.
+        ``of_bars`` has bars x 2 (x batch). Means are about equal, :math:`|\Delta| \le \delta`, if both other cases are
+        ruled out, :math:`\Delta < -\delta` and :math:`\Delta > \delta`: by the smaller evidence of the two.
 
-        **Guarantee:** each is an e-process where what it speaks for is false. One of the two cases is true if the means
-        are not about equal, and the smaller evidence is at most that against this one. If they are, neither the
-        evidence that :math:`\Delta < -\delta` nor that :math:`\Delta > \delta` can be expected to grow, and so
-        neither can their mean.
+        **Guarantee:** each is an e-process where what it speaks for is false. If the means are not about equal, one of
+        the other cases is true, and the smaller evidence is at most that against this one. If they are, neither the
+        evidence that :math:`\Delta < -\delta` nor that :math:`\Delta > \delta` grows in expectation, and so neither
+        does their mean.
 
         >>> means = ComparedMeans(candidate="new", view="headline", baseline="old")
-        >>> Hypothesis(means=means, bar=-0.1, most=0.1).log_e([(5.0, -8.0), (-9.0, 4.0)])[FOR]
+        >>> Hypothesis(means=means, bar=-0.1, most=0.1).log_e(np.array([[5.0, -8.0], [-9.0, 4.0]]))[FOR].item()
         4.0
         """
+        found: Matrix = of_bars[0]
         if len(of_bars) == 1:
-            return of_bars[0]
-        low, high = of_bars
-        either = float(np.logaddexp(low[AGAINST], high[FOR])) - math.log(2.0)
-        return min(low[FOR], high[AGAINST]), either - _ROUNDINGS * UNIT * (1.0 + abs(either))
+            return found
+        (not_below, below), (above, not_above) = of_bars
+        either = np.logaddexp(below, above) - math.log(2.0)
+        return np.stack([np.minimum(not_below, not_above), either - _ROUNDINGS * UNIT * (1.0 + np.abs(either))])
 
     def implies(self, other: Hypothesis) -> bool:
         """Whether the other one is true wherever this one is: it asks for no more of the same candidate and view.

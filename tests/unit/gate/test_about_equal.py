@@ -62,7 +62,7 @@ def test_a_verdict_is_what_all_intersections_certify():
             alone, others = math.exp(cases[claim][case]), [math.exp(log) for log in cases[1 - claim]]
             return alone >= t and all((alone + other) / 2 >= t for other in others)
 
-        log_e = np.array([hypothesis.log_e(both) for both in logs.tolist()])
+        log_e = np.array([hypothesis.log_e(both) for both in logs])
         expected = [[is_rejected(c, 0) and is_rejected(c, 2), is_rejected(c, 1)] for c in (0, 1)]
         assert certified(log_e, 1 / t).tolist() == expected
         decided += np.sum(expected)
