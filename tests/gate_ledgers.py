@@ -162,7 +162,31 @@ def copied_uses(path: Path | str) -> None:
     record(path, policy, made(5, runs=1, columns=topics), label="two")
 
 
-BASES: dict[str, Callable[[Path | str], None]] = {"files": file_uses, "study": study_uses, "copies": copied_uses}
+def new_item_uses(path: Path | str) -> None:
+    """Claims about new items, looked at on a schedule: at a look, between looks, and with runs that are the same."""
+    claims = (Claim(kind="equal_within", amount=0.2), Claim(kind="at_least", amount=0.2, tier="warn"))
+    policy = SHARED.changed(claims=claims, target="new-items", looks=(2, 4), look_weights=(0.3, 0.7))
+    record(path, policy, made(1, runs=3), label="between")
+    record(path, policy, made(1, runs=4), label="between")
+    repeated = made(2, runs=2)
+    record(path, policy, changed(repeated, values=repeated.values[[0, 0]]), label="repeated")
+    record(path, policy, made(3, runs=1), label="early")
+
+
+def joined_uses(path: Path | str) -> None:
+    """Scores that two runs make: two of them with a run left over, and none yet."""
+    policy = SHARED.changed(of_runs="any:2")
+    record(path, policy, made(1, runs=5), label="two")
+    record(path, policy, made(2, runs=1), label="none")
+
+
+BASES: dict[str, Callable[[Path | str], None]] = {
+    "files": file_uses,
+    "study": study_uses,
+    "copies": copied_uses,
+    "new items": new_item_uses,
+    "joined": joined_uses,
+}
 
 
 # Forging: any value of any event, events as a whole, and scores; hashes always fit, and sometimes checksums do.

@@ -1,13 +1,14 @@
 """Gates whose differences are exactly at the bar: any PASS at any look is wrong, and any FAIL is right by nothing."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
 
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
+from bbedge.core.evidence_set import EvidenceSet
 from bbedge.core.forecast import Forecast, PairAssumptions
 from bbedge.core.scores import Scores
 from bbedge.gate import Claim, Gate, Policy, verdicts
@@ -29,6 +30,7 @@ class AtMargin:
     models: tuple[str, ...] = ("new", "old")
     baseline: str | None = "old"
     topics: tuple[str, ...] = ()
+    options: dict[str, object] = field(default_factory=dict)
 
     def scores(self, values: np.ndarray) -> Scores:
         items = [f"q{i}" for i in range(values.shape[2])]
@@ -42,6 +44,7 @@ class AtMargin:
             claims=self.claims,
             alpha=alpha,
             views="topic" if self.topics else None,
+            **self.options,
         )
 
 
@@ -56,6 +59,20 @@ def withheld(rng: np.random.Generator) -> np.ndarray:
     hidden = (values[:, 0] == 0.0) & (rng.random(values[:, 0].shape) < 0.25)
     values[:, 0] = np.where(hidden, np.nan, values[:, 0])
     return values
+
+
+def drawn(chances, parts, *, items, looks, is_fixed=False) -> Draw:
+    """New items of some kinds in every repetition; each kind has a chance for each system, and a part of the items.
+
+    If answers are fixed, every run repeats the first one.
+    """
+
+    def draw(rng: np.random.Generator) -> np.ndarray:
+        kinds = np.asarray(chances, dtype=float)[:, rng.choice(len(parts), size=items, p=parts)]
+        runs = (rng.random((1 if is_fixed else looks, *kinds.shape)) < kinds).astype(float)
+        return np.repeat(runs, looks, axis=0) if is_fixed else runs
+
+    return draw
 
 
 def claim(kind, amount, **more):
@@ -87,6 +104,54 @@ SETTINGS = {
         models=tuple("abcdefgh"),
         baseline=None,
     ),
+    "equal within the margin, worse by all of it": AtMargin(
+        draw=answers([[0.4], [0.6]], looks=40), claims=(claim("equal_within", 0.2),)
+    ),
+    "60 items, better by the margin of two claims": AtMargin(
+        draw=answers(chances(60, 0.05), looks=15), claims=(claim("equal_within", 0.05), claim("better_by", 0.05))
+    ),
+    "one item, all of two runs": AtMargin(  # 0.36 and 0.16
+        draw=answers([[0.6], [0.4]], looks=40), claims=(claim("better_by", 0.2),), options={"of_runs": "all:2"}
+    ),
+}
+
+# What is at the bar is the mean over all items that could have been drawn: each repetition draws items of its own.
+NEW = {"target": "new-items", "budget": 5}
+OPPOSED = ([[0.9, 0.2], [0.3, 0.9]], [0.5, 0.5])  # either system is good at half of the items; new is worse by 0.05
+SKEWED = ([[0.55, 0.0], [0.45, 0.9]], [0.9, 0.1])  # a little better on nine of ten, much worse on the tenth: equal
+NEW_ITEMS = {
+    "opposed items, worse by the margin": AtMargin(
+        draw=drawn(*OPPOSED, items=60, looks=5), claims=(claim("not_worse_by", 0.05),), options=NEW
+    ),
+    "skewed items, equal": AtMargin(
+        draw=drawn(*SKEWED, items=60, looks=5), claims=(claim("better_by", 0.0),), options=NEW
+    ),
+    "skewed items, equal, on a schedule without a plan": AtMargin(
+        draw=drawn(*SKEWED, items=30, looks=16), claims=(claim("better_by", 0.0),), options={"target": "new-items"}
+    ),
+    "fixed answers, looked at again and again": AtMargin(
+        draw=drawn([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]], [0.3, 0.3, 0.4], items=40, looks=5, is_fixed=True),
+        claims=(claim("better_by", 0.0), claim("at_least", 0.5)),
+        options=NEW,
+    ),
+    "one run of a quiet benchmark": AtMargin(
+        draw=drawn([[0.97], [0.95]], [1.0], items=200, looks=1),
+        claims=(claim("better_by", 0.02),),
+        options=NEW | {"budget": 1},
+    ),
+    "equal within the margin, worse by all of it": AtMargin(
+        draw=drawn(*OPPOSED, items=60, looks=5), claims=(claim("equal_within", 0.05),), options=NEW
+    ),
+    "better by the margin of two claims": AtMargin(
+        draw=drawn(OPPOSED[0][::-1], OPPOSED[1], items=60, looks=5),
+        claims=(claim("equal_within", 0.05), claim("better_by", 0.05)),
+        options=NEW,
+    ),
+    "any of two runs": AtMargin(  # 0.96 and 0.36, 0.51 and 0.99: worse by 0.09
+        draw=drawn([[0.8, 0.2], [0.3, 0.9]], [0.5, 0.5], items=60, looks=5),
+        claims=(claim("not_worse_by", 0.09),),
+        options=NEW | {"of_runs": "any:2"},
+    ),
 }
 
 
@@ -105,30 +170,31 @@ def wrong_runs(setting: AtMargin, *, n: int, seed: int, alpha: float = ALPHA, ba
     for size in [batch] * (n // batch) + ([n % batch] if n % batch else []):
         values = np.stack([setting.draw(rng) for _ in range(size)], axis=1)  # runs x pipelines x models x items
         gate = Gate(setting.policy(alpha), setting.scores(values[:, 0]))
-        tests = [[Evidence(side.headline.design, batch=(size,)) for side in both] for both in gate._tests]
-        intervals = [Evidence(each.headline.design, batch=(size,)) for each in gate._intervals]
-        found, missed = np.zeros((size, len(tests), 2), dtype=bool), np.zeros(size, dtype=bool)
+        tests = [[EvidenceSet(side.headline.design, batch=(size,)) for side in both] for both in gate._tests]
+        intervals = [EvidenceSet(each.headline.design, batch=(size,)) for each in gate._intervals]
+        found, missed = np.zeros((size, len(gate._hypotheses), 2), dtype=bool), np.zeros(size, dtype=bool)
         for panel in values:
             pairs = {
                 means: np.moveaxis(means.pair(np.moveaxis(panel, 0, 2), setting.models), 2, 0) for means in gate._means
             }
-            for hypothesis, (ahead, back) in zip(gate._hypotheses, tests, strict=True):
-                ahead.update(pairs[hypothesis.means])
-                back.update(pairs[hypothesis.means][:, ::-1])
-            log_e = np.stack([[side.log_e()[:, 0, 1] for side in both] for both in tests])
+            for bar, (ahead, back) in zip(gate._bars, tests, strict=True):
+                ahead.update(pairs[bar.means])
+                back.update(pairs[bar.means][:, ::-1])
+            of_bars = np.stack([[side.headline.log_e()[:, 0, 1] for side in both] for both in tests])
+            log_e = np.stack([each.log_e(of_bars[[*map(gate._bars.index, each.bars)]]) for each in gate._hypotheses])
             found |= verdicts.certified(np.moveaxis(log_e, 2, 0), gate._level)
             for means, interval in zip(gate._means, intervals, strict=True):
                 interval.update(pairs[means])
-                (true,) = {each.bar for each in gate._hypotheses if each.means == means}
-                bounds = interval.lower_bounds()
+                (true, *_) = sorted({each.bar for each in gate._hypotheses if each.means == means}, reverse=True)
+                bounds = interval.headline.lower_bounds()
                 missed |= (bounds[:, 0, 1] > true) | (-bounds[:, 1, 0] < true)
         counts += [found[:, :, 0].any(axis=1).sum(), found[:, :, 1].any(axis=1).sum(), missed.sum()]
     return Wrong(passed=int(counts[0]), failed=int(counts[1]), missed=int(counts[2]))
 
 
-def check(name: str, *, n: int, seed: int) -> None:
+def check(name: str, *, n: int, seed: int, settings: dict[str, AtMargin] = SETTINGS) -> None:
     """PASS and FAIL have four fifths of alpha, each; intervals have the rest."""
-    wrong = wrong_runs(SETTINGS[name], n=n, seed=seed)
+    wrong = wrong_runs(settings[name], n=n, seed=seed)
     show(f"at the bar, {name}: PASS {wrong.passed}, FAIL {wrong.failed}, intervals {wrong.missed} of {n}")
     assert not breaks(wrong.passed, n, alpha=0.8 * ALPHA)
     assert not breaks(wrong.failed, n, alpha=0.8 * ALPHA)
@@ -144,6 +210,26 @@ def test_verdicts_at_the_bar_are_rare(name):
 @pytest.mark.parametrize("name", SETTINGS)
 def test_verdicts_at_the_bar_are_rare_in_many_repetitions(name):
     check(name, n=10_000, seed=2)
+
+
+@pytest.mark.parametrize("name", NEW_ITEMS)
+def test_verdicts_about_new_items_are_rare_at_the_bar(name):
+    check(name, n=60, seed=5, settings=NEW_ITEMS)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", NEW_ITEMS)
+def test_verdicts_about_new_items_are_rare_at_the_bar_in_many_repetitions(name):
+    check(name, n=10_000, seed=6, settings=NEW_ITEMS)
+
+
+@pytest.mark.nightly
+def test_verdicts_about_these_items_are_caught_where_others_are_meant():
+    """Items that are drawn anew are not what the evidence of these items is about: it is too sure of them."""
+    setting, n = NEW_ITEMS["opposed items, worse by the margin"], 500
+    planted = wrong_runs(replace(setting, options={"budget": 5}), n=n, seed=7)
+    show(f"evidence of these items for new ones: planted {planted.passed}/{n}")
+    assert breaks(planted.passed, n, alpha=0.8 * ALPHA)
 
 
 def test_a_gate_gives_the_verdicts_that_are_counted_here():

@@ -46,8 +46,14 @@ def words(text):
 @pytest.mark.parametrize(
     ("new", "old", "rule", "code", "start"),
     [
-        (0.9, 0.1, "pass", 0, "Ship: new is not worse than old by more than 0.02; at most 5 % risk; 5 runs."),
-        (0.1, 0.9, "pass", 1, "Stop: new is worse than old by at least 0.02; at most 5 % risk; 5 runs."),
+        (
+            0.9,
+            0.1,
+            "pass",
+            0,
+            "Ship: new is not worse than old by more than 0.02; at most 5 % risk on these items; 5 runs.",
+        ),
+        (0.1, 0.9, "pass", 1, "Stop: new is worse than old by at least 0.02; at most 5 % risk on these items; 5 runs."),
         (0.5, 0.5, "pass", 0, 'Undecided, shipped by the policy (open = "pass"): 1 blocking claim is not decided yet'),
         (0.5, 0.5, "fail", 1, 'Undecided, stopped by the policy (open = "fail"): 1 blocking claim is not decided yet'),
         (0.5, 0.5, "error", 3, "Undecided: 1 blocking claim is not decided yet"),

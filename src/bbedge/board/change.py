@@ -31,6 +31,7 @@ from bbedge.records.events import (
     ReplicateAdded,
     WithoutEvidence,
 )
+from bbedge.records.values import Copies
 
 
 def whole_ledger(session: Session) -> list[LedgerEvent]:

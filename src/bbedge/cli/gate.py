@@ -217,7 +217,7 @@ def _study_verdict(
     run_study(chosen, again, server_changed)
     with Board.open(chosen.board) as board:
         systems = chosen.question.systems
-        first_run = first_run_of(board, systems)
+        first_run = first_run_of(board, systems, rules)
         return use.verdict(rules, stored_scores(board, systems), study_hash(board), first_run)
 
 

@@ -38,7 +38,7 @@ _CHECK = (
 )
 _COLUMNS = ("verdict", "tier", "candidate", "claim", "difference", "interval", "since run")
 _MARKS = {"PASS": "✅ PASS", "FAIL": "❌ FAIL", "OPEN": "⏳ OPEN", "CONTRADICTION": "⚠️ CONTRADICTION"}
-_AMOUNTS = {"not_worse_by": "margin", "better_by": "margin", "at_least": "floor"}
+_AMOUNTS = {"not_worse_by": "margin", "better_by": "margin", "at_least": "floor", "equal_within": "margin"}
 _MOST = 3  # claims that a sentence lists
 
 
@@ -49,7 +49,7 @@ def sentence(report: GateReport) -> str:
     runs = (
         counted(report.replicates, "run") if report.fraction is None else f"{percent(report.fraction)} of the first run"
     )
-    risk = f"at most {100 * report.policy.alpha:g} % risk"
+    risk = f"at most {100 * report.policy.alpha:g} % risk on {_where(report)}"
     head = _HEADS[report.release]
     if report.contradictions:
         names = _listed(_subject(each) for each in report.contradictions)
@@ -68,6 +68,11 @@ def sentence(report: GateReport) -> str:
     kinds = dict.fromkeys(map(_kind, blocks))
     same = ([each for each in blocks if _kind(each) == kind] for kind in kinds)
     return f"{head}: {_listed(_for(report, each) for each in same)}; {risk}; {runs}."
+
+
+def _where(report: GateReport) -> str:
+    """What verdicts are true of."""
+    return "new items of the same kind" if report.policy.target else "these items"
 
 
 def since(result: ClaimResult) -> str:
@@ -101,6 +106,7 @@ def _for(report: GateReport, same: list[ClaimResult]) -> str:
         "better_by": f"{name} is better than {base}{by}",
         "at_least": f"{name} scores at least {amount:g}",
         "cheaper_by": f"{name} is at least {100 * amount:g} % cheaper than {base}",
+        "equal_within": f"{name} and {base} are equal within {amount:g}",
     }
     return words[claim.kind] + where
 
@@ -115,6 +121,7 @@ def _against(report: GateReport, result: ClaimResult) -> str:
         "better_by": f"{name} is not better than {base}" + (f" by more than {amount:g}" if amount else ""),
         "at_least": f"{name} scores at most {amount:g}",
         "cheaper_by": f"{name} is not more than {100 * amount:g} % cheaper than {base}",
+        "equal_within": f"{name} differs from {base} by at least {amount:g}",
     }
     return words[result.claim.kind] + where
 
@@ -153,6 +160,24 @@ def advice(report: GateReport, result: ClaimResult) -> str:
     return f"{', or '.join(ways)} would likely decide it (a forecast){later}"
 
 
+def coverage(report: GateReport) -> list[str]:
+    """What verdicts are about, where that is not every run of these items, and when the next one is possible."""
+    policy, found = report.policy, list[str]()
+    if policy.target:
+        found.append(
+            "Verdicts and intervals are about new items of the same kind, of which these must be independent draws. "
+            "Nothing may pass between blocks, and no system may have been chosen or tuned on these items."
+        )
+    if policy.of_runs:
+        which = "smallest" if policy.of_runs.startswith("all") else "largest"
+        found.append(f"A score is the {which} of {policy.runs_of_score} runs ({policy.of_runs}).")
+    if not policy.looks_after_every_run and not report.contradictions:
+        after = report.next_look
+        none, some = "No look is left: further runs change no verdict.", "until then verdicts and intervals stay."
+        found.append(none if after is None else f"The next look is after {counted(after, 'run')}; {some}")
+    return found
+
+
 def _subject(result: ClaimResult) -> str:
     """The candidate, and what is claimed of it."""
     return f"{shown(result.candidate)}, {shown(str(result.claim), None)}"
@@ -187,7 +212,7 @@ def render(report: GateReport) -> RenderableType:
         if each.verdict == "CONTRADICTION":
             lines.append(Text(f"Contradiction: {_subject(each)}: {contradiction(each)}.", "red"))
     lines += [Text(f"Note: {harmless(note)}") for note in report.notes]
-    return Group(*lines)
+    return Group(*lines, *map(Text, coverage(report)))
 
 
 def markdown(report: GateReport, title: str = "Evaluation gate") -> str:
@@ -195,7 +220,7 @@ def markdown(report: GateReport, title: str = "Evaluation gate") -> str:
     rows = [markdown_line((_MARKS[each.verdict], *map(escaped, _row(each)))) for each in report.results]
     notes = [f"- {escaped(_subject(each))}: {words}" for each in report.results if (words := advice(report, each))]
     notes += [f"- {escaped(_subject(each))}: {contradiction(each)}" for each in report.contradictions]
-    notes += [f"- {escaped(note)}" for note in report.notes]
+    notes += [f"- {escaped(note)}" for note in (*report.notes, *coverage(report))]
     lines = [
         f"## {escaped(title)}",
         "",
@@ -207,7 +232,8 @@ def markdown(report: GateReport, title: str = "Evaluation gate") -> str:
         *rows,
         "",
         *([*notes, ""] if notes else []),
-        "PASS and FAIL are certified and hold together with all intervals, however often you look. OPEN is neither.",
+        f"PASS and FAIL are certified on {_where(report)} and hold together with all intervals, however often you "
+        "look. OPEN is neither.",
     ]
     return "\n".join(lines) + "\n"
 

@@ -220,7 +220,7 @@ class PlannedClaim:
     @property
     def verdict(self) -> str:
         """The verdict that is right."""
-        return "PASS" if self.difference > self.forecast.bar else "FAIL"
+        return "PASS" if self.forecast.holds_at(self.difference) else "FAIL"
 
     @property
     def runs(self) -> tuple[int | None, ...]:
@@ -236,7 +236,7 @@ def usual_differences(forecast: ClaimForecast) -> tuple[float, ...]:
     """What to assume of a claim if nothing is said: what it hopes for, and a system that it should stop."""
     amount, (low, high) = forecast.claim.amount, forecast.score_range
     twice = min(2.0 * amount, (amount + high - low) / 2.0)  # at most half-way from it to the largest difference
-    if forecast.claim.kind == "not_worse_by" and amount:
+    if forecast.claim.kind in ("not_worse_by", "equal_within") and amount:
         return (0.0, -twice)
     if forecast.claim.kind == "better_by" and amount:
         return (twice, 0.0)

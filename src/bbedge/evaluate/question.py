@@ -249,6 +249,8 @@ def _gated(
     contradicted = any(each.verdict == "CONTRADICTION" for each in results)
     waiting = tuple((each.candidate, str(each.claim)) for each in awaited(results))
     text = f"{counted(len(verdicts), 'blocking claim')}: {', '.join(counts)}"
+    if not policy.looks_after_every_run and (upcoming := policy.next_look(len(scores.values))):
+        text += f"; the next look is after {counted(upcoming, 'run')}"
     return Answer(
         answered=not waiting and not contradicted,
         text=f"CONTRADICTION: the runs contradict each other; {text}" if contradicted else text,

@@ -168,7 +168,7 @@ class _Runner:
             answer = question.answer(
                 self._leaderboard(),
                 lambda: stored_scores(board, question.systems),
-                lambda: study_board.first_run_of(board, question.systems),
+                lambda: study_board.first_run_of(board, question.systems, question.policy),
             )
             self._answered = (self.board.head, answer)
         return self._answered[1]

@@ -120,8 +120,16 @@ class EvaluationSpec:
         if self.design.family != "all":
             raise DesignError(f"{shown_path(self.path)}: a gate needs all runs; leave out the pilot of the design")
         budget = self.file.budget if policy.budget is None else policy.budget
+        # Runs after the last look would change no verdict.
+        looks = policy.options.schedule or range(policy.runs_of_score, budget + 1, policy.runs_of_score)
+        last = max((look for look in looks if look <= budget), default=None)
+        if last is None:
+            raise DesignError(
+                f"{shown_path(self.path)}: budget = {budget} ends before the first look of {policy.source}, after "
+                f"{policy.next_look(0)} runs; raise it"
+            )
         question = gate_question(policy, self.names)
-        return replace(self, question=question, file=structs.replace(self.file, budget=budget))
+        return replace(self, question=question, file=structs.replace(self.file, budget=last))
 
     def changes_of(self, frozen: BoardDesign) -> list[str]:
         """The keys of the design in which the study contradicts a board.

@@ -314,9 +314,17 @@ def checkpoints_of(board: Board) -> Checkpoints | None:
     return None if not rule or epoch.order_seed is None else rule.seeded(epoch.order_seed)
 
 
-def first_run_of(board: Board, models: Sequence[str]) -> FirstRun | None:
-    """The first run of these models, which all run, up to its checkpoints; ``None`` if the board has none."""
-    checkpoints = checkpoints_of(board)
+def _checkpoints_for(policy: Policy | None, board: Board) -> Checkpoints | None:
+    """The looks of a board inside its first run; none for a policy that looks at complete runs alone."""
+    return checkpoints_of(board) if policy is None or policy.looks_after_every_run else None
+
+
+def first_run_of(board: Board, models: Sequence[str], policy: Policy | None = None) -> FirstRun | None:
+    """The first run of these models, which all run, up to its checkpoints.
+
+    ``None`` if the board has none, or if the policy looks at complete runs alone.
+    """
+    checkpoints = _checkpoints_for(policy, board)
     if checkpoints is None:
         return None
     with board.store.read() as session:
@@ -338,7 +346,7 @@ def reserved_study(
 
     Every look inside the first run is recorded there before it is reported.
     """
-    own, planned = study_hash(board), checkpoints_of(board)
+    own, planned = study_hash(board), _checkpoints_for(policy, board)
     scores = stored_scores(board, systems_of(policy, board.state.epoch.models))
     use = reserve(ledger, policy, scores, label=label, study=own, checkpoints=planned, head=head)
     gated = study.gated(policy.at_level(use.level))

@@ -18,12 +18,14 @@ from bbedge.core.checkpoints import Checkpoints, first_run_plan, planned_first_r
 from bbedge.core.design import Design
 from bbedge.core.evidence_set import EvidenceSet
 from bbedge.core.forecast import Forecast, PairAssumptions, pilot_assumptions
-from bbedge.core.leaderboard import COUNTED, scored_items
+from bbedge.core.leaderboard import COUNTED, REPEATED, scored_items
+from bbedge.core.new_items import joined_runs
 from bbedge.core.scores import Scores
 from bbedge.errors import DataError, DesignError
 from bbedge.gate.verdicts import (
     AGAINST,
     FOR,
+    Bar,
     ClaimForecast,
     ComparedMeans,
     Hypothesis,
@@ -37,7 +39,7 @@ from bbedge.gate.verdicts import (
     view_weights,
 )
 from bbedge.records.gate import ClaimResult, GateReport, LookResult
-from bbedge.records.options import MARGIN_SHARE
+from bbedge.records.options import MARGIN_SHARE, declared
 from bbedge.records.policy import Claim, Policy
 from bbedge.text import quoted
 
@@ -68,7 +70,8 @@ class Gate:
         self._hypotheses = list(dict.fromkeys(of_claims))
         self._means = list(dict.fromkeys(each.means for each in self._hypotheses))
         self._of_claims = [self._hypotheses.index(each) for each in of_claims]
-        self._tests = [(self._test(each, FOR), self._test(each, AGAINST)) for each in self._hypotheses]
+        self._bars = list(dict.fromkeys(bar for each in self._hypotheses for bar in each.bars))
+        self._tests = [(self._test(each, FOR), self._test(each, AGAINST)) for each in self._bars]
         self._intervals = [EvidenceSet(self._interval_design(means)) for means in self._means]
         self._found = np.zeros((len(self._hypotheses), 2), dtype=np.bool_)
         self._bounds = np.tile([-1.0, 1.0], (len(self._means), 1))
@@ -90,17 +93,18 @@ class Gate:
             cheaper=claim.amount if claim.kind == "cheaper_by" else 0.0,
         )
         # What the difference must exceed, in score units.
-        bar = {"not_worse_by": 0.0 - claim.amount, "better_by": claim.amount}.get(claim.kind, 0.0)
-        return Hypothesis(means=means, bar=bar / self._width)
+        bars = {"not_worse_by": 0.0 - claim.amount, "better_by": claim.amount, "equal_within": 0.0 - claim.amount}
+        most = claim.amount / self._width if claim.kind == "equal_within" else 1.0
+        return Hypothesis(means=means, bar=bars.get(claim.kind, 0.0) / self._width, most=most)
 
-    def _test(self, hypothesis: Hypothesis, direction: int) -> EvidenceSet:
-        """The evidence that a difference exceeds its bar, or that it is at most that."""
-        first, second = (hypothesis.means.candidate, _REFERENCE)[:: 1 if direction == FOR else -1]
+    def _test(self, bar: Bar, direction: int) -> EvidenceSet:
+        """The evidence that a difference exceeds a bar, or that it is at most that."""
+        first, second = (bar.means.candidate, _REFERENCE)[:: 1 if direction == FOR else -1]
         design = self._design(
             (first, second),
-            hypothesis.means,
+            bar.means,
             alpha=self._policy.alpha,
-            tau=hypothesis.bar if direction == FOR else -hypothesis.bar,
+            tau=bar.value if direction == FOR else -bar.value,
             candidate=(first,),
             margin_share=MARGIN_SHARE,
         )
@@ -112,14 +116,12 @@ class Gate:
         return design.with_share(1.0 / len(self._means))
 
     def _design(self, models: Sequence[str], means: ComparedMeans, **levels: Any) -> Design:  # noqa: ANN401
+        chosen: dict[str, Any] = {"holm": "direct", **levels}
         return self._scores.design(
             models,
-            evidence=self._policy.evidence or None,
             weights=self._weights[means.view],
-            planned=self._policy.budget,
-            holm="direct",
             checkpoints=self._checkpoints,
-            **levels,
+            **{**declared(self._policy.options), **chosen},
         )
 
     def update(self, panel: Matrix, upto: int | None = None) -> None:
@@ -129,14 +131,15 @@ class Gate:
         the run.
         """
         pairs = {means: means.pair(panel, self._scores.models) for means in self._means}
-        for hypothesis, (ahead, back) in zip(self._hypotheses, self._tests, strict=True):
-            ahead.update(pairs[hypothesis.means], upto)
-            back.update(pairs[hypothesis.means][::-1], upto)
+        for bar, (ahead, back) in zip(self._bars, self._tests, strict=True):
+            ahead.update(pairs[bar.means], upto)
+            back.update(pairs[bar.means][::-1], upto)
         for means, interval in zip(self._means, self._intervals, strict=True):
             interval.update(pairs[means], upto)
         if upto is None:
             self._panels.append(panel)
-        self._look()
+        if upto is not None or all(self._evidence.is_look):
+            self._look()
 
     @property
     def _evidence(self) -> EvidenceSet:
@@ -158,12 +161,16 @@ class Gate:
         self._bounds[:, 0] = np.maximum(self._bounds[:, 0], at_look[:, 0])
         self._bounds[:, 1] = np.minimum(self._bounds[:, 1], at_look[:, 1])
         places = [self._means.index(each.means) for each in self._hypotheses]
-        for place, hypothesis, found in zip(places, self._hypotheses, self._found, strict=True):
-            # What is certified is on the right side of its bar, on the same event on which intervals hold.
+        # What is certified is on the right side of its bar, on the same event on which intervals hold. That means are
+        # not about equal says on which side they are only once something else rules out the other one.
+        for number in sorted(range(len(places)), key=lambda number: -self._hypotheses[number].most):
+            hypothesis, found, bounds = self._hypotheses[number], self._found[number], self._bounds[places[number]]
             if found[FOR]:
-                self._bounds[place, 0] = max(self._bounds[place, 0], hypothesis.bar)
-            if found[AGAINST]:
-                self._bounds[place, 1] = min(self._bounds[place, 1], hypothesis.bar)
+                bounds[:] = max(bounds[0], hypothesis.bar), min(bounds[1], hypothesis.most)
+            if found[AGAINST] and bounds[1] <= hypothesis.most:
+                bounds[1] = min(bounds[1], hypothesis.bar)
+            if found[AGAINST] and bounds[0] >= hypothesis.bar and hypothesis.most < 1.0:
+                bounds[0] = max(bounds[0], hypothesis.most)
         for number, place in enumerate(places):
             look = LookResult(
                 replicate=self._evidence.run,
@@ -178,17 +185,19 @@ class Gate:
                 self._contradicted.setdefault(number, look)
 
     def _last_difference(self, place: int) -> float | None:
-        """The difference of two means in the last run, without what is missing; ``None`` if one has no score."""
-        means = self._means[place]
+        """The difference of two means in the last score, without what is missing; ``None`` if one has none."""
+        means, options = self._means[place], self._policy.options
         weights = self._weights[means.view]
-        rows = np.ma.masked_invalid(means.pair(self._panels[-1], self._scores.models))
+        last = joined_runs(np.stack(self._panels[-options.runs_of_score :]), options.of_runs or "", np)
+        rows = np.ma.masked_invalid(means.pair(last, self._scores.models))
         first, second = np.ma.average(rows, axis=1, weights=weights)
         return None if first is np.ma.masked or second is np.ma.masked else float(first - second) * self._width
 
     @property
     def _log_e(self) -> Matrix:
         """The evidence for and against each claim."""
-        return np.array([[float(side.headline.log_e()[0, 1]) for side in both] for both in self._tests])
+        of_bars = np.array([[float(side.headline.log_e()[0, 1]) for side in both] for both in self._tests])
+        return np.array([each.log_e(of_bars[[*map(self._bars.index, each.bars)]]) for each in self._hypotheses])
 
     @property
     def _level(self) -> float:
@@ -205,7 +214,7 @@ class Gate:
         if not self._evidence.run:
             raise DataError("the gate has no runs yet; add at least one")
         results = self.results()
-        if self._panels and forecasts:
+        if self._panels and forecasts and self._policy.looks_after_every_run:
             results = tuple(
                 structs.replace(result, outlook=forecast.outlook(result.difference, len(self._panels)))
                 if result.verdict == "OPEN"
@@ -267,22 +276,36 @@ class Gate:
 
     def forecasts(self, noise: PairAssumptions | None = None) -> tuple[ClaimForecast, ...]:
         """When each claim will likely be decided, from the noise of the runs there are, or from that of two systems."""
-        return tuple(
-            ClaimForecast(
-                claim=claim,
-                candidate=candidate,
-                ahead=Forecast(design=ahead.headline.design, assumed=self._noise(number, noise)),
-                back=Forecast(design=back.headline.design, assumed=self._noise(number, noise)),
+        if not self._policy.looks_after_every_run:
+            raise DesignError(
+                f"{self._policy.source}: there are no forecasts about new items, or about scores that several runs "
+                "make; leave out target and of_runs to plan"
             )
+        return tuple(
+            self._forecast(candidate, claim, self._hypotheses[number], noise)
             for (candidate, claim), number in zip(self._claims, self._of_claims, strict=True)
-            for ahead, back in (self._tests[number],)
         )
 
-    def _noise(self, number: int, given: PairAssumptions | None) -> PairAssumptions:
-        means, design = self._hypotheses[number].means, self._tests[number][FOR].headline.design
+    def _forecast(
+        self, candidate: str, claim: Claim, hypothesis: Hypothesis, noise: PairAssumptions | None
+    ) -> ClaimForecast:
+        assumed = self._noise(hypothesis.means, noise)
+        (ahead, back), *upper = (
+            (
+                Forecast(design=to.headline.design, assumed=assumed),
+                Forecast(design=fro.headline.design, assumed=assumed),
+            )
+            for to, fro in (self._tests[self._bars.index(bar)] for bar in hypothesis.bars)
+        )
+        return ClaimForecast(
+            claim=claim, candidate=candidate, ahead=ahead, back=back, upper=upper[0] if upper else None
+        )
+
+    def _noise(self, means: ComparedMeans, given: PairAssumptions | None) -> PairAssumptions:
         if given is not None:  # a floor has none of its own
             return given if means.floor is None else replace(given, noise=given.noise / 2.0)
         pairs = np.stack([means.pair(panel, self._scores.models) for panel in self._panels])
+        design = self._intervals[self._means.index(means)].headline.design
         return pilot_assumptions(np.nan_to_num(pairs, nan=0.5), design)[0]
 
 
@@ -317,9 +340,10 @@ def usable_scores(policy: Policy, scores: Scores) -> Scores:
     """The scores, with a note if repeated runs count; those that a gate cannot use are refused."""
     if scores.stops is not None:
         raise DataError("a gate needs every run of every system that it compares; one was stopped early")
-    scores.check_copies(policy.copies)
-    if policy.copies == "allow" and scores.copies:
-        return replace(scores, notes=(*scores.notes, COUNTED))
+    if not policy.repeats_are_harmless:
+        scores.check_copies(policy.copies)
+    if scores.copies:
+        return replace(scores, notes=(*scores.notes, REPEATED if policy.repeats_are_harmless else COUNTED))
     return scores
 
 

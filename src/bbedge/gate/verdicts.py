@@ -12,8 +12,9 @@ directions of a claim at most one is a true null. So the others of a family of c
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from msgspec import structs
@@ -33,6 +34,7 @@ Mask = NDArray[np.bool_]
 
 FOR, AGAINST = 0, 1
 """The places of the two directions of a claim."""
+_ROUNDINGS = 8  # at most, of the logarithm of a mean of two numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,13 +62,52 @@ class ComparedMeans:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """A difference that two means are compared with: there is evidence that theirs exceeds it, and that it does not."""
+
+    means: ComparedMeans
+    """The means."""
+    value: float
+    """The difference, on the [0, 1] scale."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Hypothesis:
-    """That a difference of means exceeds a bar: what a claim says, whatever its tier is."""
+    """That a difference of means exceeds a bar, or lies between two: what a claim says, whatever its tier is."""
 
     means: ComparedMeans
     """The means."""
     bar: float
     """What their difference must exceed, on the [0, 1] scale."""
+    most: float = 1.0
+    """What it must not exceed, of means that are about equal."""
+
+    @property
+    def bars(self) -> tuple[Bar, ...]:
+        """What its evidence is about: of means that are about equal, a bar on either side."""
+        return tuple(Bar(means=self.means, value=value) for value in (self.bar, self.most) if value < 1.0)
+
+    def log_e(self, of_bars: Matrix) -> Matrix:
+        r"""Evidence for the hypothesis and against it, from that for and against the excess over each of its bars.
+
+        ``of_bars`` has bars x 2 (x batch). Means are about equal, :math:`|\Delta| \le \delta`, if both other cases are
+        ruled out, :math:`\Delta < -\delta` and :math:`\Delta > \delta`: by the smaller evidence of the two.
+
+        **Guarantee:** each is an e-process where what it speaks for is false. If the means are not about equal, one of
+        the other cases is true, and the smaller evidence is at most that against this one. If they are, neither the
+        evidence that :math:`\Delta < -\delta` nor that :math:`\Delta > \delta` grows in expectation, and so neither
+        does their mean.
+
+        >>> means = ComparedMeans(candidate="new", view="headline", baseline="old")
+        >>> Hypothesis(means=means, bar=-0.1, most=0.1).log_e(np.array([[5.0, -8.0], [-9.0, 4.0]]))[FOR].item()
+        4.0
+        """
+        found: Matrix = of_bars[0]
+        if len(of_bars) == 1:
+            return found
+        (not_below, below), (above, not_above) = of_bars
+        either = np.logaddexp(below, above) - math.log(2.0)
+        return np.stack([np.minimum(not_below, not_above), either - _ROUNDINGS * UNIT * (1.0 + np.abs(either))])
 
     def implies(self, other: Hypothesis) -> bool:
         """Whether the other one is true wherever this one is: it asks for no more of the same candidate and view.
@@ -80,7 +121,7 @@ class Hypothesis:
             return False
         if mine.floor is not None and theirs.floor is not None:
             return mine.floor >= theirs.floor
-        return mine.cheaper >= theirs.cheaper and self.bar >= other.bar
+        return mine.cheaper >= theirs.cheaper and self.bar >= other.bar and self.most <= other.most
 
 
 def log_thresholds(log_e: Matrix, alpha: float) -> Matrix:
@@ -135,7 +176,7 @@ def check_range(claim: Claim, scores: Scores, source: str) -> None:
             f"{source}: at_least = {claim.amount:g} is not inside the score range {low:g} to {high:g}; every mean is "
             f"at least {low:g}, and none can be shown to reach {high:g}"
         )
-    if claim.kind in ("not_worse_by", "better_by") and not claim.amount < high - low:
+    if claim.kind in ("not_worse_by", "better_by", "equal_within") and not claim.amount < high - low:
         raise DomainError(
             f"{source}: {claim.kind} = {claim.amount:g} is not below the width of the score range {low:g} to {high:g}, "
             "which no difference exceeds; margins are in score units"
@@ -184,6 +225,8 @@ def _nearest(name: str, names: Sequence[str]) -> str:
 POWER = 0.8
 """The probability with which a forecast is to come true, unless another one is asked for."""
 _DIGITS = 2  # that are left of what a forecast proposes
+_TOLERANT = ("not_worse_by", "equal_within")  # claims that a larger amount makes easier
+N = TypeVar("N", int, float)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,6 +241,8 @@ class ClaimForecast:
     """Of PASS."""
     back: Forecast
     """Of FAIL."""
+    upper: tuple[Forecast, Forecast] | None = None
+    """Of means that are about equal: the same over the upper bar. A PASS needs ``ahead`` and the second of these."""
 
     @property
     def score_range(self) -> tuple[float, float]:
@@ -214,28 +259,30 @@ class ClaimForecast:
         """What the difference must exceed."""
         return self.ahead.design.tau * self.width
 
+    def holds_at(self, difference: float) -> bool:
+        """Whether the claim is true of this difference."""
+        return abs(difference) <= self.claim.amount if self.upper else difference > self.bar
+
     def runs_for(self, difference: float, *, power: float = POWER) -> int | None:
         """The runs after which a claim with this true difference is decided; ``None`` if none are enough."""
-        forecast, gap = self._toward(difference)
-        return None if math.isnan(gap) else forecast.replicates_for(gap, power=power)
+        return _most(each.replicates_for(gap, power=part) for each, gap, part in self._deciding(difference, power))
 
     def items_for(self, difference: float, runs: int) -> int | None:
         """The items that decide it in so many runs, of the same kind; ``None`` if none are enough."""
-        forecast, gap = self._toward(difference)
-        times = None if math.isnan(gap) else forecast.times_for(gap, runs, power=POWER)
-        return None if times is None else int(_rounded(times * len(forecast.design.items), math.ceil))
+        times = _most(each.times_for(gap, runs, power=part) for each, gap, part in self._deciding(difference, POWER))
+        return None if times is None else int(_rounded(times * len(self.ahead.design.items), math.ceil))
 
     def amount_for(self, difference: float, runs: int) -> float | None:
         """The margin or floor with which so many runs PASS; ``None`` if there is none, or if it is a part of a cost."""
-        resolvable = self.ahead.smallest_gap(runs, power=POWER)
+        resolvable = self.ahead.smallest_gap(runs, power=_power_of_each(POWER, 2 if self.upper else 1))
         if resolvable is None or math.isnan(difference) or self.claim.kind == "cheaper_by":
             return None
-        bar = difference - (resolvable * self.width - self.bar)
+        bar = (-abs(difference) if self.upper else difference) - (resolvable * self.width - self.bar)
         if self.claim.kind == "at_least":
             low, high = self.score_range
             floor = _rounded(self.claim.amount + bar, math.floor)
             return floor if low < floor < high else None
-        sign, outward = (-1.0, math.ceil) if self.claim.kind == "not_worse_by" else (1.0, math.floor)
+        sign, outward = (-1.0, math.ceil) if self.claim.kind in _TOLERANT else (1.0, math.floor)
         amount = _rounded(sign * bar, outward)
         return amount if 0.0 < amount < self.width else None
 
@@ -256,13 +303,37 @@ class ClaimForecast:
     def _is_easier(self, amount: float) -> bool:
         """Whether a claim with this amount asks for less."""
         own = self.claim.amount
-        return amount > own if self.claim.kind == "not_worse_by" else amount < own
+        return amount > own if self.claim.kind in _TOLERANT else amount < own
 
-    def _toward(self, difference: float) -> tuple[Forecast, float]:
-        """The forecast of the verdict that is true at this difference, and the difference as it sees it."""
-        if difference > self.bar:
-            return self.ahead, difference / self.width
-        return self.back, -difference / self.width
+    def _deciding(self, difference: float, power: float) -> list[tuple[Forecast, float, float]]:
+        """The forecasts that must all come true for the verdict that is right at this difference.
+
+        Each has the difference as it sees it, and its probability, such that all come true with ``power``.
+        """
+        gap = difference / self.width
+        if math.isnan(gap):
+            return []
+        if self.upper is None:
+            return [(self.ahead, gap, power) if difference > self.bar else (self.back, -gap, power)]
+        over, under = self.upper
+        if self.holds_at(difference):
+            part = _power_of_each(power, 2)
+            return [(self.ahead, gap, part), (under, -gap, part)]
+        either, gap = (over, gap) if difference > 0.0 else (self.back, -gap)
+        # What speaks against a claim of this kind is the mean of two numbers, and only one of them grows.
+        return [(replace(either, design=either.design.with_share(either.design.share / 2.0)), gap, power)]
+
+
+def _power_of_each(power: float, count: int) -> float:
+    """The probability of each of some events with which all of them happen with a probability of at least ``power``."""
+    return 1.0 - (1.0 - power) / count
+
+
+def _most(needed: Iterable[N | None]) -> N | None:
+    """The largest of some numbers; ``None`` if there is none, or if one of them is ``None``."""
+    found = list(needed)
+    known = [each for each in found if each is not None]
+    return max(known) if found and len(known) == len(found) else None
 
 
 def _rounded(value: float, outward: Callable[[float], int]) -> float:

@@ -68,7 +68,8 @@ def verdict(policy: str | Path | Policy, logs: str | Path) -> GateReport:
     if "://" in folder:
         raise DataError(f"the logs are at {quoted(folder, None)}; copy them to a folder and use bbedge gate")
     scores = read_scores(folder, item_column=rules.columns, least_models=1)
-    scores.check_copies("refuse")
+    if not rules.repeats_are_harmless:
+        scores.check_copies("refuse")
     return gate(rules, scores)
 
 
@@ -96,7 +97,7 @@ class _Progress:
 class GateStopping:
     """Ends a task at the end of an epoch once further runs would change nothing of the verdict of a policy.
 
-    That is so when every blocking claim is decided, or when the runs contradict each other.
+    That is so when every blocking claim is decided, when the runs contradict each other, or when no look is left.
 
     For ``Task(early_stopping=...)``. The task evaluates the candidate; the runs of the baseline are in ``baseline``,
     a log or a folder of logs, where the run with index r is compared with epoch r. The gate looks only after epochs
@@ -176,11 +177,15 @@ class GateStopping:
         now = self._progress
         if now is None:
             return None
-        is_decided = now.off is None and now.report is not None and not awaited(now.report.results)
+        report = now.report if now.off is None else None
+        is_decided = report is not None and not (report.next_look and awaited(report.results))
         if now.admitted.setdefault(epoch, not is_decided):
             return None
-        is_contradicted = now.report is not None and now.report.contradictions
-        why = "the runs contradict each other" if is_contradicted else "every blocking claim was decided"
+        why = "every blocking claim was decided"
+        if now.report is not None and awaited(now.report.results):
+            why = "no look at new items is left"
+        elif now.report is not None and now.report.contradictions:
+            why = "the runs contradict each other"
         return EarlyStop(id=id, epoch=epoch, reason=f"{why} after epoch {now.looked}")
 
     async def complete_sample(self, id: str | int, epoch: int, scores: dict[str, SampleScore]) -> None:  # noqa: A002
@@ -214,7 +219,8 @@ class GateStopping:
                 panel.append(self._reference.values[now.looked, row].tolist())
             now.panels.append(panel)
             models = ("candidate", "baseline")[: len(panel)]
-            Scores.of(now.panels, models=models, items=now.items).check_copies("refuse")
+            if not self._policy.repeats_are_harmless:
+                Scores.of(now.panels, models=models, items=now.items).check_copies("refuse")
             now.gate.update(np.array(panel))
             now.looked += 1
             now.report = now.gate.report()

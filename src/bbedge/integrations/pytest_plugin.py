@@ -21,7 +21,7 @@ from bbedge.text import harmless, listed, quoted
 if TYPE_CHECKING:
     from bbedge.integrations.pytest_session import GateSession
 
-CLAIMS = ("not_worse_by", "better_by", "at_least")
+CLAIMS = ("not_worse_by", "better_by", "at_least", "equal_within")
 """The claims that a marker may make."""
 _RECORDER = pytest.StashKey["ScoreRecorder"]()
 _PLUGIN = "bbedge_gate_session"
@@ -30,8 +30,9 @@ _RUN_ID = "gate-run-{}"
 _LEAST_WIDTH = 110  # of the table of verdicts
 _BEYOND = 10  # is added to an exit code of the gate that is no failure of a test: pytest's own statuses end at 5
 _MARKER = (
-    "gate(runs=1, not_worse_by=None, better_by=None, at_least=None, tier='block'): run the test several times; each "
-    "run is a replicate of the scores that it records with the gate fixture, about which the session decides the claim"
+    "gate(runs=1, not_worse_by=None, better_by=None, at_least=None, equal_within=None, tier='block'): run the test "
+    "several times; each run is a replicate of the scores that it records with the gate fixture, about which the "
+    "session decides the claim"
 )
 
 

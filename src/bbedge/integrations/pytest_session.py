@@ -128,7 +128,8 @@ class GateSession:
         policy = self._rules()
         scores = self._scores(policy)
         try:
-            scores.check_copies("refuse")
+            if not policy.repeats_are_harmless:
+                scores.check_copies("refuse")
         except CopiedReplicateError as error:
             raise DataError(
                 f"{error} Turn off the cache of the system under test; if it always answers alike, use runs=1."

@@ -85,7 +85,7 @@ class ClaimResult(Strict, frozen=True, kw_only=True, omit_defaults=True):
     upper: Number
     """Upper bound likewise; not above the bar if it is FAIL. Below the lower one: a contradiction."""
     bar: Number
-    """What the difference must exceed, in score units."""
+    """What the difference must exceed, in score units; of ``equal_within`` it must not exceed the amount either."""
     log_e: Number
     """Evidence for the claim, as a natural logarithm."""
     log_e_against: Number
@@ -170,6 +170,11 @@ class GateReport(Strict, frozen=True, kw_only=True):
         return EXIT_CODES[self.release]
 
     @property
+    def next_look(self) -> int | None:
+        """After how many runs the next look is; ``None`` if none is left, so that further runs change no verdict."""
+        return self.policy.next_look(self.replicates)
+
+    @property
     def open_blocks(self) -> tuple[ClaimResult, ...]:
         """Blocking claims that are not decided."""
         return tuple(each for each in self.results if each.claim.tier == "block" and each.verdict == "OPEN")
@@ -185,8 +190,7 @@ class GateReport(Strict, frozen=True, kw_only=True):
         return {
             "release": self.release,
             "alpha": policy.alpha,
-            "replicates": self.replicates,
-            "items": self.items,
+            **values_of(self, "replicates", "items"),
             "baseline": policy.baseline,
             "candidates": {name: self.release_of(name) for name in self.candidates},
             "open": policy.when_open,
@@ -194,6 +198,7 @@ class GateReport(Strict, frozen=True, kw_only=True):
             "claims": [each.to_values() for each in self.results],
             "notes": list(self.notes),
             **_given("part", self.fraction),
+            **({} if policy.looks_after_every_run else {**policy.question, **values_of(self, "next_look")}),
         }
 
 
@@ -389,12 +394,6 @@ class RecordedUse(Strict, frozen=True, kw_only=True):
 
     def to_values(self) -> dict[str, Any]:
         """The report as plain values, with its place in the ledger."""
-        ledger = {
-            "use": self.use.number,
-            "level": self.use.level,
-            **values_of(self, "alpha", "spent"),
-            "label": self.use.label,
-            "recorded_before": self.is_known,
-            "head": self.head,
-        }
-        return self.report.to_values() | {"ledger": ledger}
+        about = {"use": self.use.number, "level": self.use.level, **values_of(self, "alpha", "spent")}
+        about |= {"label": self.use.label, "recorded_before": self.is_known, "head": self.head}
+        return self.report.to_values() | {"ledger": about}

@@ -59,6 +59,39 @@ class SharedOptions(Strict, frozen=True, kw_only=True):
     evidence: Annotated[
         EvidenceKind | UnsetType, option("How outcomes become evidence; overrides the method's choice.", default=False)
     ] = UNSET
+    target: Annotated[
+        Target | UnsetType,
+        option(
+            "What is claimed: benchmark, of these items; new-items, of new items of the same kind, of which these are "
+            "independent draws; both, with half of alpha each. For new items nothing may pass between blocks, and no "
+            "model may have been chosen or tuned on these items.",
+            default="benchmark",
+        ),
+    ] = UNSET
+    looks: Annotated[
+        tuple[Positive, ...] | UnsetType,
+        option(
+            "After how many runs new items are looked at, for instance 5,10; no other look counts. Without it, after "
+            "1, 2, 4, 8, 16 and 32 runs, or up to those planned.",
+            metavar="R,R,...",
+            default=False,
+        ),
+    ] = UNSET
+    look_weights: Annotated[
+        tuple[Share, ...] | UnsetType,
+        option(
+            "What part of the evidence each of the looks has, for instance 0.3,0.7.", metavar="W,W,...", default=False
+        ),
+    ] = UNSET
+    of_runs: Annotated[
+        OfRuns | UnsetType,
+        option(
+            "What counts as one score: all:k, where all of k runs must succeed (pass^k), or any:k, where one is enough "
+            "(pass@k). Without it every run is a score.",
+            metavar="all:K|any:K",
+            default=False,
+        ),
+    ] = UNSET
     copies: Annotated[
         Copies,
         option(COPIES_HELP),
@@ -71,7 +104,22 @@ class SharedOptions(Strict, frozen=True, kw_only=True):
         checked = record_from_arguments(unchecked, {k: v for k, v in given.items() if v is not None and v is not UNSET})
         for name in given:
             force_setattr(self, name, getattr(checked, name))  # whole numbers as floats, None as not set
+        # One design, one hash: what is the default is not stated.
+        if self.target == "benchmark":
+            force_setattr(self, "target", UNSET)
+        if self.of_runs and self.runs_of_score == 1:
+            force_setattr(self, "of_runs", UNSET)
         super().__post_init__()
+
+    @property
+    def repeats_are_harmless(self) -> bool:
+        """Whether runs that repeat each other break nothing: of new items, unless several runs make one score."""
+        return self.target == "new-items" and not self.of_runs
+
+    @property
+    def runs_of_score(self) -> int:
+        """How many runs make up a score."""
+        return int(self.of_runs.split(":")[1]) if self.of_runs else 1
 
 
 @cache
@@ -144,40 +192,6 @@ class Options(SharedOptions, frozen=True, kw_only=True):
             default=False,
         ),
     ] = UNSET
-
-    target: Annotated[
-        Target | UnsetType,
-        option(
-            "What is claimed: benchmark, of these items; new-items, of new items of the same kind, of which these are "
-            "independent draws; both, with half of alpha each. For new items nothing may pass between blocks, and no "
-            "model may have been chosen or tuned on these items.",
-            default="benchmark",
-        ),
-    ] = UNSET
-    looks: Annotated[
-        tuple[Positive, ...] | UnsetType,
-        option(
-            "After how many runs new items are looked at, for instance 5,10; no other look counts. Without it, after "
-            "1, 2, 4, 8, 16 and 32 runs, or up to those planned.",
-            metavar="R,R,...",
-            default=False,
-        ),
-    ] = UNSET
-    look_weights: Annotated[
-        tuple[Share, ...] | UnsetType,
-        option(
-            "What part of the evidence each of the looks has, for instance 0.3,0.7.", metavar="W,W,...", default=False
-        ),
-    ] = UNSET
-    of_runs: Annotated[
-        OfRuns | UnsetType,
-        option(
-            "What counts as one score: all:k, where all of k runs must succeed (pass^k), or any:k, where one is enough "
-            "(pass@k). Without it every run is a score.",
-            metavar="all:K|any:K",
-            default=False,
-        ),
-    ] = UNSET
     equal_within: Annotated[
         Level | UnsetType,
         option(
@@ -193,10 +207,6 @@ class Options(SharedOptions, frozen=True, kw_only=True):
         # One design, one hash: what is the default is not stated.
         if self.mean_share == 0.0:
             force_setattr(self, "mean_share", UNSET)
-        if self.target == "benchmark":
-            force_setattr(self, "target", UNSET)
-        if self.of_runs and self.runs_of_score == 1:
-            force_setattr(self, "of_runs", UNSET)
         low, high = self.score_range
         if not (math.isfinite(high - low) and low < high):
             raise DomainError(
@@ -256,16 +266,6 @@ class Options(SharedOptions, frozen=True, kw_only=True):
     def target_alpha(self) -> float:
         """The part of alpha that each target has: half of it, if there are two."""
         return self.alpha / 2 if self.target == "both" else self.alpha
-
-    @property
-    def repeats_are_harmless(self) -> bool:
-        """Whether runs that repeat each other break nothing: of new items, unless several runs make one score."""
-        return self.target == "new-items" and not self.of_runs
-
-    @property
-    def runs_of_score(self) -> int:
-        """How many runs make up a score."""
-        return int(self.of_runs.split(":")[1]) if self.of_runs else 1
 
     @property
     def schedule(self) -> dict[int, float]:
@@ -353,6 +353,10 @@ class OptionArguments(ScaleArgument, total=False):
 
     alpha: float
     evidence: EvidenceKind | None
+    target: Target | None
+    looks: Sequence[int] | None
+    look_weights: Sequence[float] | None
+    of_runs: str | None
     copies: Copies
     tau: float
     method: Method
@@ -362,10 +366,6 @@ class OptionArguments(ScaleArgument, total=False):
     mean_share: float | None
     holm: Holm | None
     planned: int | None
-    target: Target | None
-    looks: Sequence[int] | None
-    look_weights: Sequence[float] | None
-    of_runs: str | None
     equal_within: float | None
 
 

@@ -10,15 +10,15 @@ import math
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
-from msgspec import field, structs
+from msgspec import UNSET, field, structs
 
 from bbedge.errors import DesignError, DomainError, FormatError
 from bbedge.records.codec import convert, parse_toml, plain, to_json
-from bbedge.records.options import SharedOptions
+from bbedge.records.options import Options, SharedOptions
 from bbedge.records.values import HEADLINE, MOST_SHARES, Name, Number, Sparse, Strict, changed
 from bbedge.text import quoted
 
-ClaimKind = Literal["not_worse_by", "better_by", "at_least", "cheaper_by"]
+ClaimKind = Literal["not_worse_by", "better_by", "at_least", "cheaper_by", "equal_within"]
 """What a claim says of the candidate's mean: against the baseline's, a floor, or a part of the baseline's cost."""
 Tier = Literal["block", "warn", "info"]
 """What a failed claim does: it stops the release, is a warning, or is only shown."""
@@ -58,6 +58,11 @@ class Claim(Sparse, frozen=True, kw_only=True):
         if self.kind in ("not_worse_by", "better_by") and self.amount < 0.0:
             other = "better_by" if self.kind == "not_worse_by" else "not_worse_by"
             raise DomainError(f"{self.kind} = {self.amount:g} is below 0; write {other} = {-self.amount:g}")
+        if self.kind == "equal_within" and self.amount <= 0.0:
+            raise DomainError(
+                f"equal_within = {self.amount:g} is not above 0, and no runs show that two means are the same; choose "
+                "the largest difference that you would accept, such as 0.02"
+            )
         if self.kind == "cheaper_by" and not 0.0 <= self.amount < 1.0:
             raise DomainError(f"cheaper_by = {self.amount:g} is not a part of the baseline's cost; choose 0 to below 1")
         structs.force_setattr(self, "amount", float(self.amount))
@@ -70,6 +75,7 @@ class Claim(Sparse, frozen=True, kw_only=True):
             "better_by": f"better by more than {self.amount:g}" if self.amount else "better",
             "at_least": f"at least {self.amount:g}",
             "cheaper_by": f"cheaper by at least {100 * self.amount:g} %" if self.amount else "not more expensive",
+            "equal_within": f"equal within {self.amount:g}",
         }
         where = {HEADLINE: "", EVERY: " in every view"}.get(self.view, f" in {self.view}")
         return words[self.kind] + where
@@ -82,6 +88,7 @@ class _ClaimTable(Strict, frozen=True, kw_only=True):
     better_by: float | None = None
     at_least: float | None = None
     cheaper_by: float | None = None
+    equal_within: float | None = None
     view: Name = HEADLINE
     tier: Tier = "block"
 
@@ -159,6 +166,23 @@ class Policy(SharedOptions, Sparse, frozen=True, kw_only=True, omit_defaults=Tru
             if worst == best or not math.isfinite(best - worst):
                 raise DomainError(f"the range of {quoted(name)} is {worst:g} to {best:g}; give two different values")
         self._check_contradictions()
+        self._check_looks()
+
+    def _check_looks(self) -> None:
+        """Refuse what the designs of its claims would refuse, in the words of a policy."""
+        if self.target == "both":
+            raise DesignError(
+                "target = 'both' asks two questions, and a gate answers one; choose 'benchmark' or 'new-items', or "
+                "write a policy for each"
+            )
+        if self.target and self.evidence in ("bernstein", "hoeffding"):
+            raise DesignError(f"evidence = {self.evidence!r} is about these items alone; leave it out")
+        if self.budget is not None and self.budget < self.runs_of_score:
+            raise DesignError(
+                f"a budget of {self.budget} runs makes no score of {self.runs_of_score} runs; plan more, or change "
+                f"of_runs = {self.of_runs!r}"
+            )
+        _ = self.options  # which check the looks
 
     def _check_contradictions(self) -> None:
         """Refuse claims that are there twice, that differ in what they ask of one mean, or that have no effect."""
@@ -175,7 +199,8 @@ class Policy(SharedOptions, Sparse, frozen=True, kw_only=True, omit_defaults=Tru
             general = seen.get((claim.kind, EVERY, claim.tier))
             if general is None or claim.view in (EVERY, HEADLINE):
                 continue
-            stricter = claim.amount < general.amount if claim.kind == "not_worse_by" else claim.amount > general.amount
+            smaller = claim.kind in ("not_worse_by", "equal_within")
+            stricter = claim.amount < general.amount if smaller else claim.amount > general.amount
             if not stricter:
                 raise DesignError(
                     f"{claim.kind} = {claim.amount:g} in {quoted(claim.view)} has no effect, because "
@@ -196,6 +221,35 @@ class Policy(SharedOptions, Sparse, frozen=True, kw_only=True, omit_defaults=Tru
     def at_level(self, level: float) -> Policy:
         """The same claims for one use alone, with all of a level for itself."""
         return self.changed(alpha=level, spending="each-run", shares=None)
+
+    @property
+    def options(self) -> Options:
+        """The options of the designs that its claims are tested by; its budget is what is planned."""
+        shared = {name: getattr(self, name) for name in SharedOptions.__struct_fields__}
+        return Options(**shared, planned=UNSET if self.budget is None else self.budget)
+
+    @property
+    def question(self) -> dict[str, Any]:
+        """What its claims are about, and what counts as a score, as plain values."""
+        return {"target": self.target or "benchmark", "of_runs": self.of_runs or None}
+
+    @property
+    def looks_after_every_run(self) -> bool:
+        """Whether every run is looked at, and parts of the first one may be."""
+        return not self.target and not self.of_runs
+
+    def next_look(self, runs: int) -> int | None:
+        """After how many runs the next look is, if there are so many; ``None`` if no look is left.
+
+        >>> claims = (Claim(kind="at_least", amount=0.5),)
+        >>> policy = Policy(candidates=("new",), baseline=None, claims=claims, target="new-items", budget=5)
+        >>> policy.next_look(2), policy.next_look(5)
+        (4, None)
+        """
+        k = self.runs_of_score
+        return (
+            next((look for look in self.options.schedule if look > runs), None) if self.target else runs + k - runs % k
+        )
 
     @property
     def columns(self) -> tuple[str, ...]:

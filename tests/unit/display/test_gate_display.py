@@ -12,7 +12,7 @@ from bbedge.display.gate import advice, contradiction, interval, junit, markdown
 from bbedge.gate import Claim, ClaimResult, GateReport, Policy, gate
 from bbedge.records.gate import ClaimOutlook, LookResult
 
-BAR = {"not_worse_by": -1.0, "better_by": 1.0, "at_least": 0.0, "cheaper_by": 0.0}
+BAR = {"not_worse_by": -1.0, "better_by": 1.0, "at_least": 0.0, "cheaper_by": 0.0, "equal_within": -1.0}
 
 
 OUTLOOK = ClaimOutlook(more_runs=4, items=1100, amount=0.05)
@@ -73,55 +73,68 @@ def printed(given):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (report(result()), "Ship: new is not worse than main by more than 0.02; at most 5 % risk; 4 runs."),
-        (report(result(amount=0.0), replicates=1), "Ship: new is not worse than main; at most 5 % risk; 1 run."),
+        (
+            report(result()),
+            "Ship: new is not worse than main by more than 0.02; at most 5 % risk on these items; 4 runs.",
+        ),
+        (
+            report(result(amount=0.0), replicates=1),
+            "Ship: new is not worse than main; at most 5 % risk on these items; 1 run.",
+        ),
         (
             report(result(view="math"), result(view="code"), alpha=0.01),
-            "Ship: new is not worse than main by more than 0.02 in each of 2 views; at most 1 % risk; 4 runs.",
+            "Ship: new is not worse than main by more than 0.02 in each of 2 views; "
+            "at most 1 % risk on these items; 4 runs.",
         ),
         (
             report(result(), result(view="math")),
-            "Ship: new is not worse than main by more than 0.02 overall and in math; at most 5 % risk; 4 runs.",
+            "Ship: new is not worse than main by more than 0.02 overall and in math; "
+            "at most 5 % risk on these items; 4 runs.",
         ),
         (
             report(result(kind="better_by", amount=0.01), result(kind="at_least", amount=0.9)),
-            "Ship: new is better than main by more than 0.01; new scores at least 0.9; at most 5 % risk; 4 runs.",
+            "Ship: new is better than main by more than 0.01; new scores at least 0.9; "
+            "at most 5 % risk on these items; 4 runs.",
         ),
         (
             report(result(kind="cheaper_by", amount=0.1)),
-            "Ship: new is at least 10 % cheaper than main; at most 5 % risk; 4 runs.",
+            "Ship: new is at least 10 % cheaper than main; at most 5 % risk on these items; 4 runs.",
         ),
-        (report(result("FAIL")), "Stop: new is worse than main by at least 0.02; at most 5 % risk; 4 runs."),
+        (
+            report(result("FAIL")),
+            "Stop: new is worse than main by at least 0.02; at most 5 % risk on these items; 4 runs.",
+        ),
         (
             report(result("FAIL", view="math"), result("FAIL", kind="at_least", amount=0.9), result()),
-            "Stop: new is worse than main by at least 0.02 in math; new scores at most 0.9; at most 5 % risk; 4 runs.",
+            "Stop: new is worse than main by at least 0.02 in math; new scores at most 0.9; "
+            "at most 5 % risk on these items; 4 runs.",
         ),
         (
             report(*(result("FAIL", view=f"v{i}", amount=0.0) for i in range(5))),
             "Stop: new is not better than main in v0; new is not better than main in v1; new is not better than main "
-            "in v2, and 2 more; at most 5 % risk; 4 runs.",
+            "in v2, and 2 more; at most 5 % risk on these items; 4 runs.",
         ),
         (
             report(result("OPEN"), result(view="math")),
-            "Undecided: 1 blocking claim is not decided yet, 1 passed; at most 5 % risk; 4 runs.",
+            "Undecided: 1 blocking claim is not decided yet, 1 passed; at most 5 % risk on these items; 4 runs.",
         ),
         (
             report(result("OPEN"), result(view="math"), when_open="pass"),
             'Undecided, shipped by the policy (open = "pass"): 1 blocking claim is not decided yet, 1 passed; at most '
-            "5 % risk; 4 runs.",
+            "5 % risk on these items; 4 runs.",
         ),
         (
             report(result("OPEN"), result("OPEN", view="math"), when_open="fail"),
             'Undecided, stopped by the policy (open = "fail"): 2 blocking claims are not decided yet, 0 passed; at '
-            "most 5 % risk; 4 runs.",
+            "most 5 % risk on these items; 4 runs.",
         ),
         (
             report(result("OPEN"), when_open="error"),
-            "Undecided: 1 blocking claim is not decided yet, 0 passed; at most 5 % risk; 4 runs.",
+            "Undecided: 1 blocking claim is not decided yet, 0 passed; at most 5 % risk on these items; 4 runs.",
         ),
         (
             report(result("OPEN"), result("FAIL", view="math"), when_open="pass"),
-            "Stop: new is worse than main by at least 0.02 in math; at most 5 % risk; 4 runs.",
+            "Stop: new is worse than main by at least 0.02 in math; at most 5 % risk on these items; 4 runs.",
         ),
         (
             report(result("CONTRADICTION"), result("FAIL", view="math"), result("OPEN", view="code"), when_open="pass"),
@@ -133,11 +146,47 @@ def printed(given):
             "CONTRADICTION: no verdict, because the runs contradict each other (new, not worse by more than 0.02 in "
             "math); 4 runs.",
         ),
-        (report(result("FAIL", tier="warn")), "Ship: no claim blocks; at most 5 % risk; 4 runs."),
+        (
+            report(result(kind="equal_within")),
+            "Ship: new and main are equal within 0.02; at most 5 % risk on these items; 4 runs.",
+        ),
+        (
+            report(result("FAIL", kind="equal_within", view="math")),
+            "Stop: new differs from main by at least 0.02 in math; at most 5 % risk on these items; 4 runs.",
+        ),
+        (report(result("FAIL", tier="warn")), "Ship: no claim blocks; at most 5 % risk on these items; 4 runs."),
     ],
 )
 def test_one_sentence(given, words):
     assert sentence(given) == words
+
+
+def test_new_items_are_named_in_every_form_with_the_next_look():
+    given = report(result(), result("OPEN", view="math"), replicates=3, target="new-items", budget=5)
+    assert "at most 5 % risk on new items of the same kind; 3 runs." in sentence(given)
+    for text in (words(printed(given)), markdown(given)):
+        assert "Verdicts and intervals are about new items of the same kind" in text
+        assert "The next look is after 4 runs; until then verdicts and intervals stay." in text
+    assert "PASS and FAIL are certified on new items of the same kind and hold" in markdown(given)
+    values = given.to_values()
+    assert (values["target"], values["of_runs"], values["next_look"]) == ("new-items", None, 4)
+    last = report(result(), replicates=5, target="new-items", budget=5)
+    assert "No look is left: further runs change no verdict." in words(printed(last))
+    assert last.to_values()["next_look"] is None
+
+
+def test_scores_that_several_runs_make_are_named():
+    given = report(result(), replicates=4, of_runs="all:3")
+    assert "A score is the smallest of 3 runs (all:3). The next look is after 6 runs" in words(printed(given))
+    assert "A score is the largest of 3 runs (any:3)." in markdown(report(result(), of_runs="any:3"))
+    assert given.to_values()["target"] == "benchmark"
+
+
+def test_a_report_about_these_items_says_so_and_has_no_schedule():
+    given = report(result())
+    assert "PASS and FAIL are certified on these items and hold" in markdown(given)
+    assert "look is" not in printed(given)
+    assert not given.to_values().keys() & {"target", "of_runs", "next_look"}
 
 
 # Terminal --------------------------------------------------------------------------------------------------------

@@ -24,8 +24,8 @@ from bbedge.errors import BbedgeError
 from bbedge.evaluate.engine import Benchmark, Sample
 from bbedge.evaluate.events import Dropped, Looked, ReplicateBegun, SampleDone, plain
 from bbedge.evaluate.runner import evaluate
-from bbedge.evaluate.study_board import first_run_of, frozen_design
-from bbedge.gate import Claim, Policy, gate
+from bbedge.evaluate.study_board import first_run_of, frozen_design, open_board, reserved_study, study_hash
+from bbedge.gate import Claim, Policy, gate, record
 from bbedge.records.design import CheckpointRule
 from bbedge.records.journal import Done
 from bbedge.study.synthetic import SyntheticBenchmark
@@ -261,6 +261,22 @@ def test_a_gate_is_decided_inside_the_run_and_does_not_run_other_models(tmp_path
         found = gate(rules, stored_scores(board, systems), first_run=first_run_of(board, systems))
     assert (found.release, found.fraction) == ("ship", parts[-1].checkpoint.fraction)
     assert found.results[0].since_fraction == parts[-1].checkpoint.fraction
+
+
+def test_a_gate_about_new_items_looks_at_complete_runs_alone(tmp_path):
+    claim = Claim(kind="better_by", amount=0.05)
+    rules = Policy(candidates=(TIED.models[0],), baseline=TIED.models[1], claims=(claim,), target="new-items")
+    study, ledger = fake_study(tmp_path, TIED, budget=1, checkpoints=True), tmp_path / "gate.bbedge"
+    with open_board(study, FakeEngine(TIED).benchmark()) as board:
+        chosen = reserved_study(study, rules, board, ledger, label="one")
+    ended, _ = run(chosen, FakeEngine(TIED))
+    assert ended.spent.replicates == 1
+    with closing(Board.open(study.board)) as board:
+        systems = chosen.question.systems
+        assert first_run_of(board, systems).panels
+        assert first_run_of(board, systems, rules) is None
+        done = record(ledger, rules, stored_scores(board, systems), label="one", study=study_hash(board))
+    assert [look.replicate for look in done.report.results[0].looks] == [1]
 
 
 def test_the_board_says_whether_parts_had_been_seen_when_a_policy_was_stated(tmp_path):

@@ -56,6 +56,34 @@ def test_it_runs_until_every_blocking_claim_is_decided_and_no_longer(tmp_path):
     assert looks[0].open_pairs == ((NEW, "better by more than 0.2"),)
 
 
+def test_about_new_items_it_ends_at_a_look(tmp_path):
+    rules = policy(Claim(kind="not_worse_by", amount=0.001), baseline=OTHER, target="new-items")
+    ended, seen = run(fake_study(tmp_path / "open", APART, budget=7).gated(rules), FakeEngine(APART))
+    assert (ended.reason, ended.spent.replicates) == ("budget", 4), "runs 5 to 7 would have decided nothing"
+    texts = [event.answer.text for event in seen if isinstance(event, Looked)]
+    assert "the next look is after 4 runs" in texts[2]
+    rules = policy(Claim(kind="better_by", amount=0.0), target="new-items", looks=(3, 5))
+    decided = fake_study(tmp_path / "decided", APART).gated(rules)
+    ended, _ = run(decided, FakeEngine(APART))
+    assert ended.reason == "answered"
+    assert ended.spent.replicates in (3, 5)
+    (result,) = report(decided, decided.question.policy).results
+    assert (result.verdict, result.since) == ("PASS", ended.spent.replicates)
+
+
+def test_scores_of_several_runs_end_at_a_score(tmp_path):
+    rules = policy(Claim(kind="not_worse_by", amount=0.001), baseline=OTHER, of_runs="all:3")
+    ended, _ = run(fake_study(tmp_path, APART, budget=5).gated(rules), FakeEngine(APART))
+    assert (ended.reason, ended.spent.replicates) == ("budget", 3)
+
+
+def test_a_budget_before_the_first_look_is_refused(tmp_path):
+    study = fake_study(tmp_path, APART, budget=4)
+    for options in ({"target": "new-items", "looks": (5,)}, {"of_runs": "any:5"}):
+        with pytest.raises(DesignError, match="budget = 4 ends before the first look of the policy, after 5 runs"):
+            study.gated(policy(**options))
+
+
 def test_a_certified_failure_decides_too(tmp_path):
     rules = policy(candidate=OLD, baseline=NEW)
     study = fake_study(tmp_path, APART).gated(rules)

@@ -47,6 +47,20 @@ def verified(path):
         return verify_session(session)
 
 
+def test_a_use_about_new_items_has_its_schedule_and_continues_between_looks(path):
+    policy = SHARED.changed(target="new-items", looks=(2, 4))
+    first = record(path, policy, made(1, runs=3), label="one")
+    assert (first.report.next_look, first.to_values()["next_look"]) == (4, 4)
+    again = record(path, policy, made(1, runs=4), label="one")
+    assert (again.report.next_look, again.use.level) == (None, first.use.level)
+    alone = gate(policy.at_level(first.use.level), made(1, runs=4))
+    assert alone.results == again.report.results
+    assert [look.replicate for look in alone.results[0].looks] == [2, 4]
+    with pytest.raises(DesignError, match=r"looks is \(2, 4\) there and \(2, 5\) now"):
+        record(path, policy.changed(looks=(2, 5)), made(1, runs=4), label="one")
+    assert verified(path).uses == 1
+
+
 def test_each_use_has_its_share_and_all_of_them_at_most_alpha(path):
     levels = [record(path, SHARED, made(seed), label=str(seed)).use.level for seed in range(6)]
     assert levels == [level_of(SHARED, use) for use in range(1, 7)]

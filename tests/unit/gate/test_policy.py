@@ -89,7 +89,7 @@ def test_claims_in_words(claim, words):
         (
             PLAIN + "zzz = 1\n" + CLAIM,
             FormatError,
-            ("unknown key 'zzz'", "known are alpha, evidence, copies"),
+            ("unknown key 'zzz'", "known are alpha, evidence, target, looks, look_weights, of_runs, copies"),
         ),
         (PLAIN, DesignError, ("policy.toml: no claims", "not_worse_by = 0.02")),
         (PLAIN + "claims = []\n", DesignError, ("no claims",)),
