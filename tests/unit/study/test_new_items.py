@@ -12,6 +12,7 @@ from bbedge.study.experiments.new_items import (
     THESE_ITEMS,
     THESE_ITEMS_PLANNED,
     ItemDraw,
+    edges_after,
 )
 from bbedge.study.measures import METRICS
 from bbedge.study.study import RepetitionSeeds
@@ -48,27 +49,32 @@ def test_a_repetition_is_repeatable_and_has_everybody():
 
 
 def test_claims_about_new_items_are_fewer_than_those_about_these():
-    setting = ItemDraw(name="x", n_items=400, abilities=(0.6, 0.45, 0.45), looks=5)
+    setting = ItemDraw(name="x", n_items=400, abilities=(0.6, 0.45, 0.45), looks=4)
     power = {}
-    for repetition in range(4):
+    for repetition in range(3):
         for (name, metric), values in setting.repeat(seeds(repetition)).items():
             if metric == "power":
-                power[name] = power.get(name, 0.0) + values / 4
+                power[name] = power.get(name, 0.0) + values / 3
     assert power[THESE_ITEMS][-1] == 1.0
     assert 0.0 < power[NEW_ITEMS][-1] <= power[NEW_ITEMS_PLANNED][-1] <= power[T_TEST_ALWAYS][-1]
     assert (np.diff(power[NEW_ITEMS]) >= 0.0).all(), "what is certified stands"
 
 
 def test_equal_models_that_differ_on_every_draw_are_told_apart_on_these_items_only():
-    setting = ItemDraw(name="x", n_items=200, abilities=(0.5, 0.5), effect=0.45, looks=8)
-    wrong = dict.fromkeys((THESE_ITEMS, NEW_ITEMS), 0.0)
-    for repetition in range(10):
-        record = setting.repeat(seeds(repetition))
-        assert (NEW_ITEMS, "power") not in record, "there is nothing to find"
-        for name in wrong:
-            wrong[name] += record[name, "false of new items"][-1]
-    assert wrong[THESE_ITEMS] >= 3
-    assert wrong[NEW_ITEMS] <= 1
+    setting = ItemDraw(name="x", n_items=200, abilities=(0.5, 0.5), effect=0.45, looks=16)
+    assert setting.null.all()
+    targets = {"benchmark": 0, "new-items": 0}
+    for seed in range(10):
+        panels = setting.panels(np.random.default_rng(seed))
+        for target in targets:
+            targets[target] += bool(edges_after(panels, setting.design(target=target))[-1].any())
+    assert targets["benchmark"] >= 3
+    assert targets["new-items"] <= 1
+
+
+def test_where_nothing_is_true_there_is_no_power():
+    record = ItemDraw(name="x", n_items=20, abilities=(0.5, 0.5), looks=2).repeat(seeds())
+    assert {metric for _, metric in record} == {"false of new items"}
 
 
 def test_the_study_has_both_axes_and_a_null():

@@ -12,6 +12,7 @@ from bbedge.baselines.means import item_t_holm_edges
 from bbedge.core.arrays import Floats, Mask
 from bbedge.core.certifier import Certifier
 from bbedge.core.design import Design
+from bbedge.study.measures import edge_measures
 from bbedge.study.study import Record, RepetitionSeeds, Study, StudyColumn
 
 NEW_ITEMS, NEW_ITEMS_PLANNED = "new items", "new items, planned"
@@ -50,37 +51,39 @@ class ItemDraw:
     def repeat(self, seeds: RepetitionSeeds) -> Record:
         """What everybody claims after each number of runs of the same draw."""
         panels, record = self.panels(seeds.rng("panels")), dict[tuple[str, str], Floats]()
-        single = item_t_holm_edges(self._design(), panels, seeds.rng("none"))
+        single = item_t_holm_edges(self.design(), panels, seeds.rng("none"))
         found = {
-            NEW_ITEMS: self._certified(panels, self._design(target="new-items")),
+            NEW_ITEMS: edges_after(panels, self.design(target="new-items")),
             NEW_ITEMS_PLANNED: self._planned(panels, target="new-items"),
-            THESE_ITEMS: self._certified(panels, self._design()),
+            THESE_ITEMS: edges_after(panels, self.design()),
             THESE_ITEMS_PLANNED: self._planned(panels),
             T_TEST: single,
             T_TEST_ALWAYS: np.logical_or.accumulate(single, axis=0),
         }
-        true = ~self.null & ~np.eye(len(self.null), dtype=np.bool_)
         for name, edges in found.items():
-            record[name, "false of new items"] = edges[:, self.null].any(axis=1).astype(np.float64)
-            if true.any():
-                record[name, "power"] = np.asarray(edges[:, true].mean(axis=1))
+            record[name, "false of new items"] = np.asarray(edges[:, self.null].any(axis=1), dtype=np.float64)
+            if not self.null.all():
+                record[name, "power"] = edge_measures(edges, self.null)["power"]
         return record
 
-    def _design(self, **options: Any) -> Design:  # noqa: ANN401 - as for Design.make
+    def design(self, **options: Any) -> Design:  # noqa: ANN401 - as for Design.make
+        """The design for this many models and items."""
         models, items = [f"m{i}" for i in range(len(self.abilities))], [f"q{i}" for i in range(self.n_items)]
         return Design.make(models, items, alpha=_ALPHA, **options)
-
-    def _certified(self, panels: Floats, design: Design) -> Mask:
-        certifier, found = Certifier(design), []
-        for panel in panels:
-            certifier.update(panel)
-            found.append(certifier.edges())
-        return np.stack(found)
 
     def _planned(self, panels: Floats, **options: Any) -> Mask:  # noqa: ANN401 - as for Design.make
         """What is certified after each number of runs, if just that number was planned."""
         runs = range(1, len(panels) + 1)
-        return np.stack([self._certified(panels[:r], self._design(planned=r, **options))[-1] for r in runs])
+        return np.stack([edges_after(panels[:r], self.design(planned=r, **options))[-1] for r in runs])
+
+
+def edges_after(panels: Floats, design: Design) -> Mask:
+    """What stands after each run: runs x models x models."""
+    certifier, found = Certifier(design), []
+    for panel in panels:
+        certifier.update(panel)
+        found.append(certifier.edges())
+    return np.stack(found)
 
 
 STUDY = Study(
