@@ -73,7 +73,7 @@ def test_new_items_are_planned_by_items_and_runs(bbedge, tmp_path):
         f"{least:.3f} with any number of runs, with 80 % power. Below that only more items help: 2,000 certify "
         f"{gaps[2000, 1]:.3f} with 1 run."
     )
-    assert "50 % of the variance of a difference in one run is assumed" in " ".join(shown.out.split())
+    assert "50 % of the variance of a difference in one run lies" in " ".join(shown.out.split())
     needed = {(each["difference"], each["replicates"]): each["items"] for each in document["items_needed"]}
     assert needed[0.2, 1] == 500, "those that there are"
     assert needed[0.05, 1] > needed[0.05, 20] > needed[0.05, None] > 500
@@ -97,7 +97,8 @@ def test_the_share_of_items_is_assumed_only_where_runs_do_not_show_it(bbedge, tm
     (tmp_path / "once.csv").write_text("\n".join(["model,item,score", *rows]) + "\n")
     shown = bbedge("plan", tmp_path / "once.csv", "--target", "new-items", "--between-share", "0.25")
     assert shown.code == 0, shown.err
-    assert "25 % of the variance of a difference in one run is assumed" in " ".join(shown.out.split())
+    said = " ".join(shown.out.split())
+    assert "One replicate cannot separate the two; their shares are assumed. 25 % of the variance" in said
     for arguments, told in (
         ((ROOT / "demo" / "scores.csv", "--target", "new-items"), "the pilot has several replicates"),
         (("--items", "100"), "add --target new-items"),

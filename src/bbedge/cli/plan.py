@@ -77,11 +77,6 @@ class Assumptions(Strict, frozen=True, kw_only=True):
         return Outlook.of_scores(mean=self.mean, block_size=block_size, correlation=self.correlation)
 
     @property
-    def assumed_share(self) -> float:
-        """The part of the variance that is assumed to lie between items, for new items."""
-        return _BETWEEN_SHARE if self.between_share is None else self.between_share
-
-    @property
     def words(self) -> str:
         """What is assumed, in a sentence."""
         return f"Assumed: right-or-wrong items with mean {self.mean:g}, correlation {self.correlation:g} inside blocks."
@@ -204,19 +199,19 @@ def _about_new_items(
     """Forecasts about new items, and what they assume."""
     from bbedge.core.forecast import pilot_outlooks, typical_outlook
     from bbedge.core.forecast_new_items import target_forecasts
-    from bbedge.display.plan import pilot_words, share_words
+    from bbedge.display.plan import pilot_words
 
-    share = assumptions.assumed_share
+    share = _BETWEEN_SHARE if assumptions.between_share is None else assumptions.between_share
     if pilot is None:
         outlook = assumptions.outlook(float(design.layout.sizes.mean())).with_between_share(share)
-        return target_forecasts(design, outlook, target), f"{assumptions.words} {share_words(share)}"
+        return target_forecasts(design, outlook, target), assumptions.words
     runs = len(pilot.values)
     if runs > 1 and assumptions.between_share is not None:
         raise DomainError("the pilot has several replicates, which show how items vary; leave out --between-share")
     outlook = typical_outlook(pilot_outlooks(pilot.values, design, is_drawn=True))
     if runs == 1:
         outlook = outlook.with_between_share(share)
-    return target_forecasts(design, outlook, target), pilot_words(outlook, runs, assumed_share=share)
+    return target_forecasts(design, outlook, target), pilot_words(outlook, runs, target=target)
 
 
 def _plan_gate(

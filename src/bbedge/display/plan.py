@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _TIMES = (1.0, 2.0, 4.0)  # how many times as many items the tables of new items have
 _MORE_ITEMS = (
-    "Of new items, as many answers resolve most where each item is run once; more runs are for where items are scarce."
+    " Of new items, as many answers resolve most where each item is run once; more runs are for where items are scarce."
 )
 
 
@@ -56,21 +56,14 @@ class Prices:
         return [f"{tokens:,.0f}", *cost]
 
 
-def pilot_words(typical: Outlook, replicates: int, *, assumed_share: float | None = None) -> str:
-    """What a pilot showed of a typical pair; of new items, ``assumed_share`` stands in where one replicate cannot."""
+def pilot_words(typical: Outlook, replicates: int, *, target: Target = "benchmark") -> str:
+    """What a pilot showed of a typical pair."""
     words = f"From the pilot's {counted(replicates, 'replicate')}: a typical pair has noise {typical.noise:.4f} and "
     words += f"unevenness {typical.unevenness:.4f} per block."
     if replicates == 1:
-        words += " One replicate cannot separate the two; "
-        words += "all variance counts as noise." if assumed_share is None else share_words(assumed_share)
-    elif assumed_share is not None:
-        words += f" {100 * typical.between_share:.0f} % of the variance of a difference in one run lies between items."
+        assumed = "all variance counts as noise" if target == "benchmark" else "their shares are assumed"
+        words += f" One replicate cannot separate the two; {assumed}."
     return words
-
-
-def share_words(share: float) -> str:
-    """What is assumed of the variance between items."""
-    return f"{100 * share:g} % of the variance of a difference in one run is assumed to lie between items."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,8 +185,9 @@ class ResolutionPlan:
         is_new = self.target != "benchmark"
         console.print()
         if is_new:
-            console.print(Text(self._answer(), style="bold"))
-            console.print()
+            share = f"{100 * self.first.outlook.between_share:.0f} %"
+            assumed += f" {share} of the variance of a difference in one run lies between items."
+            console.print(Text(f"{self._answer()}\n", style="bold"))
         title = (
             f"{len(design.models)} models · {len(design.items):,} items in {design.layout.count:,} blocks · "
             f"alpha {design.alpha:g}{' for each target' if self.target == 'both' else ''} · tau {design.tau:g}"
