@@ -47,6 +47,7 @@ def test_sound_runs_raise_no_alarm(bbedge, tmp_path):
         "same-model": "not possible",
         "rank-stability": "look",
         "item-heterogeneity": "look",
+        "item-variance": "no alarm",
     }
     for words in ("does not show", "to do", "independent blocks"):
         assert words in outcome.out
@@ -65,6 +66,27 @@ def test_the_document_has_what_the_findings_rest_on(bbedge, tmp_path):
     assert set(content["findings"][0]) == {"kind", "question", "verdict", "found", "not_shown", "to_do"}
 
 
+def test_with_new_items_as_target_repeats_are_harmless_and_blocks_are_not(bbedge, tmp_path):
+    rng = np.random.default_rng(7)
+    hard = rng.random((2, 120)) < 0.5  # the items decide most of each score
+    values = np.where(rng.random((6, 2, 120)) < 0.9, hard, ~hard).astype(float)
+    values[3] = values[0]
+    table = write(tmp_path / "t.csv", values, ["a", "b"], 1)
+    bbedge("diagnose", table, "--json", tmp_path / "these.json")
+    bbedge("diagnose", table, "--target", "new-items", "--json", tmp_path / "new.json")
+    bbedge("diagnose", table, "--target", "both", "--of-runs", "all:2", "--json", tmp_path / "of_runs.json")
+    these, new, of_runs = (findings(tmp_path / f"{name}.json") for name in ("these", "new", "of_runs"))
+    assert (these["copies"]["verdict"], new["copies"]["verdict"]) == ("alarm", "no alarm")
+    assert of_runs["copies"]["verdict"] == "alarm", "a copy is no second chance of a score of two runs"
+    assert "Claims about new items stay valid" in new["copies"]["found"]
+    assert new["copies"]["to_do"] == ""
+    assert (these["item-variance"]["verdict"], new["item-variance"]["verdict"]) == ("no alarm", "look")
+    share = json.loads((tmp_path / "new.json").read_text())["item_variance"]["between_share"]
+    assert share > 0.5
+    assert f"Between items lies {share:.0%} of the variance" in new["item-variance"]["found"]
+    assert "More items would help most" in new["item-variance"]["found"]
+
+
 def test_dependence_that_the_blocks_do_not_cover_is_an_alarm(bbedge, tmp_path):
     benchmark = SyntheticBenchmark(block_sizes=20)
     values = np.stack(list(benchmark.panels(np.random.default_rng(1), 15)))
@@ -75,6 +97,11 @@ def test_dependence_that_the_blocks_do_not_cover_is_an_alarm(bbedge, tmp_path):
     assert findings(tmp_path / "right.json")["block-dependence"]["to_do"] == ""
     assert verdicts(tmp_path / "wrong.json")["block-dependence"] == "alarm"
     assert "--blocks one" in findings(tmp_path / "wrong.json")["block-dependence"]["to_do"]
+    bbedge("diagnose", table, "--blocks", "item", "--target", "new-items", "--json", tmp_path / "new.json")
+    new = findings(tmp_path / "new.json")["block-dependence"]
+    assert new["verdict"] == "alarm", "what passes between blocks breaks claims about new items too"
+    assert "--blocks one" not in new["to_do"]
+    assert "claim nothing about new items" in new["to_do"]
 
 
 def test_too_few_permutations_for_an_alarm_say_so(bbedge, tmp_path):
@@ -206,6 +233,7 @@ def test_one_replicate_says_what_is_not_possible(bbedge, tmp_path):
         "near-copies",
         "same-model",
         "rank-stability",
+        "item-variance",
     }
     assert {each["to_do"] for each in findings(tmp_path / "d.json").values() if each["verdict"] == "not possible"} == {
         ""

@@ -56,6 +56,58 @@ def test_a_list_of_items_with_blocks_can_be_planned_for(bbedge, tmp_path):
     assert json.loads(shown.out)["blocks"] == 10
 
 
+def test_new_items_are_planned_by_items_and_runs(bbedge, tmp_path):
+    what = ("--models", "4", "--items", "500", "--target", "new-items", "--difference", "0.05,0.2")
+    shown = bbedge("plan", *what, "--json", tmp_path / "plan.json")
+    assert shown.code == 0, shown.err
+    document = json.loads((tmp_path / "plan.json").read_text())
+    assert (document["target"], document["between_share"]) == ("new-items", 0.5)
+    assert [way["name"] for way in document["ways"]] == ["new items"]
+    gaps = {
+        (each["items"], each["replicates"]): each["difference"] for each in document["smallest_difference_of_items"]
+    }
+    least = gaps[500, None]
+    assert gaps[500, 1] > gaps[500, 20] > least > gaps[2000, 1]
+    assert " ".join(shown.out.split()).startswith(
+        f"500 items certify differences on new items of at least {gaps[500, 1]:.3f} with 1 run and of at least "
+        f"{least:.3f} with any number of runs, with 80 % power. Below that only more items help: 2,000 certify "
+        f"{gaps[2000, 1]:.3f} with 1 run."
+    )
+    assert "50 % of the variance of a difference in one run lies" in " ".join(shown.out.split())
+    needed = {(each["difference"], each["replicates"]): each["items"] for each in document["items_needed"]}
+    assert needed[0.2, 1] == 500, "those that there are"
+    assert needed[0.05, 1] > needed[0.05, 20] > needed[0.05, None] > 500
+    assert f"{needed[0.05, None]:,}" in shown.out
+    less = bbedge("plan", *what, "--between-share", "0.1", "--json", "-")
+    assert json.loads(less.out)["smallest_difference_of_items"][5]["difference"] < least
+
+
+def test_both_targets_are_planned_side_by_side(bbedge):
+    shown = bbedge("plan", ROOT / "demo" / "scores.csv", "--target", "both", "--json", "-")
+    assert shown.code == 0, shown.err
+    document = json.loads(shown.out)
+    assert (document["target"], document["alpha"]) == ("both", 0.025)
+    new, these = (each["smallest_difference"][-1]["difference"] for each in document["ways"])
+    assert new > these
+    assert "of the variance of a difference in one run lies between items" in " ".join(shown.err.split())
+
+
+def test_the_share_of_items_is_assumed_only_where_runs_do_not_show_it(bbedge, tmp_path):
+    rows = [f"{model},q{item},{(item * 7 + len(model)) % 3 % 2}" for model in ("a", "bb") for item in range(40)]
+    (tmp_path / "once.csv").write_text("\n".join(["model,item,score", *rows]) + "\n")
+    shown = bbedge("plan", tmp_path / "once.csv", "--target", "new-items", "--between-share", "0.25")
+    assert shown.code == 0, shown.err
+    said = " ".join(shown.out.split())
+    assert "One replicate cannot separate the two; their shares are assumed. 25 % of the variance" in said
+    for arguments, told in (
+        ((ROOT / "demo" / "scores.csv", "--target", "new-items"), "the pilot has several replicates"),
+        (("--items", "100"), "add --target new-items"),
+    ):
+        done = bbedge("plan", *arguments, "--between-share", "0.25")
+        assert done.code == 2
+        assert told in " ".join(done.err.split())
+
+
 POLICY = 'candidate = "{}"\nbaseline = "{}"\n[[claims]]\nnot_worse_by = 0.05\n'
 
 

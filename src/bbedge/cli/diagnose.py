@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.options import PlainReading, ScoreFiles, as_option, check_complete, grouped, read
+from bbedge.cli.options import Only, PlainReading, ScoreFiles, as_option, check_complete, grouped, read
 from bbedge.cli.output import JsonOut, spinner, write_json
 from bbedge.errors import DataError, DomainError
+from bbedge.records.options import Options
 from bbedge.text import counted, shown_path
 
 if TYPE_CHECKING:
+    from bbedge.core.forecast import PairAssumptions
     from bbedge.core.scores import Scores
     from bbedge.diagnostics.assumptions import Diagnosis
     from bbedge.diagnostics.judge_noise import JudgeNoise, NoiseParts
@@ -53,6 +55,7 @@ def diagnose(
     judge_cost: Annotated[
         float, typer.Option(metavar="X", help="Cost of one judgement, in units of one answer; needs --judgement.")
     ] = 1.0,
+    options: Annotated[Options, Only("target", "of_runs")],
     json_out: JsonOut = None,
     figures: Annotated[
         Path | None,
@@ -94,7 +97,7 @@ def diagnose(
             splits=splits,
             order_seed=order_seed,
         )
-    findings = findings_of(diagnosis, table, write=as_option)
+    findings = findings_of(diagnosis, table, options=options, write=as_option)
     noise = None if judged is None else judge_noise(judged, cost=judge_cost)
     if judged is not None:
         findings = (*findings, judge_finding(noise, judged))
@@ -130,8 +133,13 @@ def _document(diagnosis: Diagnosis, table: Scores) -> dict[str, object]:
             for each in diagnosis.close
         ],
         "split_null": [asdict(each) for each in diagnosis.halves],
+        "item_variance": None if (parts := diagnosis.variance) is None else _with_between_share(parts),
         **({} if diagnosis.positions is None else {"positions": [asdict(each) for each in diagnosis.positions]}),
     }
+
+
+def _with_between_share(parts: PairAssumptions) -> dict[str, object]:
+    return {**asdict(parts), "between_share": parts.between_share}
 
 
 def _noise(noise: JudgeNoise | None) -> dict[str, object] | None:

@@ -15,16 +15,17 @@ from bbedge.cli.output import JsonOut, write_json
 from bbedge.errors import DomainError
 from bbedge.records.options import Options
 from bbedge.records.reading import Reading
-from bbedge.records.values import Positive, Strict, option
+from bbedge.records.values import Positive, Strict, Target, option
 from bbedge.text import counted, quoted
 
 if TYPE_CHECKING:
     from bbedge.core.design import Design
-    from bbedge.core.forecast import PairAssumptions
+    from bbedge.core.forecast import Forecast, PairAssumptions
     from bbedge.core.scores import Scores
     from bbedge.gate import Policy
 
 _POWER = 0.8
+_BETWEEN_SHARE = 0.5
 
 
 class Assumptions(Strict, frozen=True, kw_only=True):
@@ -40,6 +41,14 @@ class Assumptions(Strict, frozen=True, kw_only=True):
     block_size: Annotated[Positive, option("Items per block, if --items is a number.")] = 1
     mean: Annotated[float, option("Assumed mean score of right-or-wrong items; 0.5 has the most noise.")] = 0.5
     correlation: Annotated[float, option("Assumed correlation of two scores of a block.")] = 0.0
+    between_share: Annotated[
+        Annotated[float, Meta(ge=0, le=1)] | None,
+        option(
+            "With --target: the part of the variance of a difference in one run that lies between items, which no "
+            "number of runs reduces.  [default: 0.5, or that of a pilot with several replicates]",
+            metavar="SHARE",
+        ),
+    ] = None
 
     def places(self) -> tuple[list[str], list[str]]:
         """The names of the items, and those of their blocks."""
@@ -59,7 +68,7 @@ class Assumptions(Strict, frozen=True, kw_only=True):
 
         items, blocks = self.places()
         names = [f"model-{i}" for i in range(1, (self.models or 10) + 1)]
-        return Design.make(names, items, blocks=blocks, alpha=options.alpha, tau=options.tau, method="bb-edge")
+        return Design.make(names, items, blocks=blocks, alpha=options.target_alpha, tau=options.tau, method="bb-edge")
 
     def of_pairs(self, block_size: float = 1.0) -> PairAssumptions:
         """What is assumed of two models, with blocks of this size."""
@@ -106,7 +115,7 @@ def plan(
         str, typer.Option(metavar="A,B,...", help="Numbers of replicates to compute the smallest difference for.")
     ] = "1,2,5,10,20",
     power: Annotated[float, typer.Option(help="Probability of certifying the difference.")] = _POWER,
-    options: Annotated[Options, Only("alpha", "tau")],
+    options: Annotated[Options, Only("alpha", "tau", "target")],
     tokens: Annotated[
         float | None, typer.Option(min=0, help="Tokens per model and item, prompt included.", show_default=False)
     ] = None,
@@ -127,6 +136,7 @@ def plan(
 
     [cyan]bbedge plan --models 10 --items 1319[/cyan]
     [cyan]bbedge plan pilot.csv --difference 0.02 --tokens 600 --price 0.5[/cyan]
+    [cyan]bbedge plan --models 10 --items 500 --target new-items[/cyan]
     [cyan]bbedge plan --policy policy.toml --items 500[/cyan]
     """
     from bbedge.core.forecast import design_forecasts, pilot_forecasts
@@ -136,11 +146,15 @@ def plan(
     if not all(number >= 1 and number.is_integer() for number in numbers):
         raise DomainError(f"--replicates {quoted(replicates)} has a number that is not a whole number of at least 1")
     looks = list(map(int, numbers))
+    if assumptions.between_share is not None and not options.target:
+        raise DomainError("--between-share is about new items; add --target new-items, or leave it out")
     if policy is not None:
         if figure is not None or tokens is not None or price is not None or power != _POWER:
             raise DomainError("--figure, --tokens, --price and --power are for plans of leaderboards; leave them out")
         if options != Options() or assumptions.models is not None:
-            raise DomainError("the policy defines alpha, margins and systems; leave out --alpha, --tau and --models")
+            raise DomainError(
+                "the policy defines alpha, margins and systems; leave out --alpha, --tau and --models, and --target"
+            )
         if pilot and assumptions != Assumptions():
             raise DomainError("the pilot defines the items and their noise; leave out the assumptions, such as --items")
         differences = None if difference is None else _numbers("--difference", difference)
@@ -160,19 +174,44 @@ def plan(
         table = read(pilot, reading)
         if assumptions.items is not None or assumptions.models is not None:
             raise DomainError("the pilot defines the models and items; leave out --models and --items")
-        design = table.design(alpha=options.alpha, tau=options.tau, method="bb-edge")
+        design = table.design(alpha=options.target_alpha, tau=options.tau, method="bb-edge")
+    else:
+        design, table = assumptions.design(options), None
+    if options.target:
+        ways, assumed = _about_new_items(design, options.target, assumptions, table)
+    elif table is not None:
         ways = pilot_forecasts(design, table.values)
         assumed = pilot_words(ways["bb-edge-x"].assumed, len(table.values))
     else:
-        design, assumed = assumptions.design(options), assumptions.words
         typical = assumptions.of_pairs(float(design.layout.sizes.mean()))
-        ways = design_forecasts(design, typical, assumptions.of_pairs())
-    planned = ResolutionPlan(ways=ways, replicates=looks, gaps=gaps, power=power)
+        ways, assumed = design_forecasts(design, typical, assumptions.of_pairs()), assumptions.words
+    planned = ResolutionPlan(ways=ways, replicates=looks, gaps=gaps, power=power, target=options.target or "benchmark")
     if figure is not None:
         from bbedge.display.plotting import save_figure
 
         save_figure(planned.figure(), figure)
     planned.show(write_json(json_out, planned.document), assumed, Prices(tokens_per_query=tokens, per_million=price))
+
+
+def _about_new_items(
+    design: Design, target: Target, assumptions: Assumptions, pilot: Scores | None
+) -> tuple[dict[str, Forecast], str]:
+    """Forecasts about new items, and what they assume."""
+    from bbedge.core.forecast import pilot_assumptions, typical_assumptions
+    from bbedge.core.forecast_new_items import target_forecasts
+    from bbedge.display.plan import pilot_words
+
+    share = _BETWEEN_SHARE if assumptions.between_share is None else assumptions.between_share
+    if pilot is None:
+        assumed = assumptions.of_pairs(float(design.layout.sizes.mean())).with_between_share(share)
+        return target_forecasts(design, assumed, target), assumptions.words
+    runs = len(pilot.values)
+    if runs > 1 and assumptions.between_share is not None:
+        raise DomainError("the pilot has several replicates, which show how items vary; leave out --between-share")
+    assumed = typical_assumptions(pilot_assumptions(pilot.values, design, is_drawn=True))
+    if runs == 1:
+        assumed = assumed.with_between_share(share)
+    return target_forecasts(design, assumed, target), pilot_words(assumed, runs, target=target)
 
 
 def _plan_gate(

@@ -149,6 +149,10 @@ def _show_verdict(console: Console, found: Survey, command: str) -> None:
             f"{counted(len(scores.models), 'model')} x {len(scores.items):,} items in {counted(blocks, 'block')} x "
             f"{counted(replicates, 'replicate')}: a score in every cell."
         )
+        if replicates > 1:
+            sentence += (
+                f" Each model ran each item {replicates:,} times, so that --of-runs takes k up to {replicates:,}."
+            )
         following = "Next"
     else:
         say("Not readable yet", console=console, style="bold yellow")

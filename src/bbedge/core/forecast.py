@@ -30,7 +30,8 @@ from bbedge.core.stakes import CENTRED_MAX, Stakes
 from bbedge.errors import DomainError
 from bbedge.records.values import EvidenceKind, changed
 
-_MOST = 100_000  # replicates beyond which a gap counts as out of reach
+MOST_REPLICATES = 100_000
+"""Beyond so many a difference counts as out of reach."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,21 @@ class PairAssumptions:
             )
         alone = mean * (1.0 - mean) / 2.0
         return cls(noise=alone * (1.0 + (block_size - 1.0) * correlation) / block_size, unevenness=0.0)
+
+    @property
+    def between_share(self) -> float:
+        """The part of the variance of a block's ``Y`` in one run that more runs do not reduce."""
+        total = self.drawn_variance(1)
+        return self.unevenness / total if total else 0.0
+
+    def drawn_variance(self, replicates: int) -> float:
+        """Variance of the mean of a block's ``Y`` after some replicates, where the block itself is drawn at random."""
+        return self.unevenness + self.noise / replicates
+
+    def with_between_share(self, share: float) -> PairAssumptions:
+        """The same variance in one run, of which this part does not change from replicate to replicate."""
+        total = min(0.25, self.drawn_variance(1))
+        return PairAssumptions(noise=(1.0 - share) * total, unevenness=share * total)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +113,7 @@ class Forecast:
 
     def _power(self, gap: float, replicates: int) -> float:
         mean = replicates * (gap - self.design.tau) / 2.0
-        return _chance_above(self._reached(-self._penalties(gap, replicates)), mean, replicates * self._variance)
+        return chance_above(self._reached(-self._penalties(gap, replicates)), mean, replicates * self._variance)
 
     def smallest_gap(self, replicates: int, *, power: float = 0.8) -> float | None:
         """The smallest true difference that is certified with this power; ``None`` if even 1 is not."""
@@ -155,7 +171,7 @@ class Forecast:
         paid = [float(counts @ bet_penalty(stake * relative, offset, square)) for stake in stakes.values]
         needed = part._reached(math.log(checkpoint.weight) - share * np.array(paid))
         drawn = self.assumed.noise + self.assumed.unevenness * (1.0 - share)
-        return _chance_above(needed, share * offset, share * float(np.square(design.layout.weights).sum()) * drawn)
+        return chance_above(needed, share * offset, share * float(np.square(design.layout.weights).sum()) * drawn)
 
     def as_one_block(self) -> Forecast:
         """The same runs, analysed with the complete run as one block."""
@@ -188,15 +204,7 @@ class Forecast:
         stakes = self._stakes
         rates = np.array(stakes.values) * self.times / self.design.layout.weights.max()
         with np.errstate(divide="ignore"):
-            constants = np.log(stakes.weights) + gains
-
-        def short(total: float) -> float:
-            return float(logsumexp(constants + rates * total)) - self.log_threshold
-
-        # The best single stake needs no more than this; the mixture can need less, but not a negative sum.
-        positive = rates > 0.0
-        enough = float(np.min((self.log_threshold - constants[positive]) / rates[positive]))
-        return float(brentq(short, 0.0, enough + 1e-9, xtol=1e-10)) if short(0.0) < 0.0 else 0.0
+            return total_needed(rates, np.log(stakes.weights) + gains, self.log_threshold)
 
     def _penalties(self, gap: float, replicates: int) -> Floats:
         """Expected penalty of every stake after some replicates."""
@@ -232,7 +240,7 @@ def _least(
     if low is None:
         while not reaches(high):
             high *= 2.0
-            if high > _MOST:
+            if high > MOST_REPLICATES:
                 return None
         low = high / 2.0
     while (middle := between(low, high)) is not None:
@@ -240,7 +248,19 @@ def _least(
     return high
 
 
-def _chance_above(needed: float, mean: float, variance: float) -> float:
+def total_needed(rates: Floats, constants: Floats, log_threshold: float) -> float:
+    """The least ``T`` of at least 0 at which the exponentials of ``constants + rates * T`` add up to a threshold."""
+
+    def short(total: float) -> float:
+        return float(logsumexp(constants + rates * total)) - log_threshold
+
+    # The best single stake needs no more than this; the mixture can need less, but not a negative sum.
+    positive = rates > 0.0
+    enough = float(np.min((log_threshold - constants[positive]) / rates[positive]))
+    return float(brentq(short, 0.0, enough + 1e-9, xtol=1e-10)) if short(0.0) < 0.0 else 0.0
+
+
+def chance_above(needed: float, mean: float, variance: float) -> float:
     """Probability that a normal number reaches what is needed."""
     return float(ndtr((mean - needed) / math.sqrt(variance))) if variance else float(mean >= needed)
 
@@ -269,25 +289,37 @@ def bet_penalty(u: Floats, mean: float, square: float) -> Floats:
     return np.asarray(u * mean - growth)
 
 
-def pilot_assumptions(panels: Floats, design: Design) -> tuple[PairAssumptions, ...]:
+def pilot_assumptions(panels: Floats, design: Design, *, is_drawn: bool = False) -> tuple[PairAssumptions, ...]:
     """Outlooks of all pairs from a pilot, first model before second; one replicate cannot tell noise from unevenness.
 
-    With a single replicate all variation is counted as noise, which is the cautious reading.
+    With a single replicate all variation is counted as noise, which is the cautious reading. The unevenness is that of
+    these blocks or, if they are drawn, of those that they are drawn from.
     """
     layout = design.layout
     means = np.stack([layout.means(panel) for panel in panels])  # replicates x models x blocks
-    weights = np.square(layout.weights) / np.square(layout.weights).sum()
     found = []
     for a, b in combinations(range(means.shape[1]), 2):
         y = (means[:, a] - means[:, b] + 1.0) / 2.0
-        across = float(weights @ np.square(y.mean(axis=0) - weights @ y.mean(axis=0)))
-        if len(panels) > 1:
-            noise = float(weights @ y.var(axis=0, ddof=1))
-            across = max(0.0, across - noise / len(panels))
-        else:
-            noise, across = across, 0.0
-        found.append(PairAssumptions(noise=min(0.25, noise), unevenness=min(0.25, across)))
+        noise, across = variance_parts(y, layout.weights, is_drawn=is_drawn)
+        found.append(PairAssumptions(noise=min(0.25, noise), unevenness=min(0.25, max(0.0, across))))
     return tuple(found)
+
+
+def variance_parts(outcomes: Floats, weights: Floats, *, is_drawn: bool) -> tuple[float, float]:
+    """The variance of the blocks' outcomes from replicate to replicate, and over blocks; ``replicates x blocks``.
+
+    Unbiased, so that the second can be negative: over these blocks, or if they are drawn, over all that could have
+    been (of blocks that differ in weight, if their variance is the same). With one replicate the first is all variance.
+    """
+    shares = np.square(weights) / np.square(weights).sum()
+    means = outcomes.mean(axis=0)
+    across = float(shares @ np.square(means - shares @ means))
+    if is_drawn and len(weights) > 1:
+        across /= 1.0 - float(shares @ shares)
+    if len(outcomes) == 1:
+        return across, 0.0
+    noise = float(shares @ outcomes.var(axis=0, ddof=1))
+    return noise, across - noise / len(outcomes)
 
 
 def typical_assumptions(pairs: Sequence[PairAssumptions]) -> PairAssumptions:

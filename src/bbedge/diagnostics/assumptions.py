@@ -21,6 +21,7 @@ from bbedge.core.checkpoints import PositionTrend, first_run_outcomes, item_orde
 from bbedge.core.design import Design
 from bbedge.core.eholm import e_holm
 from bbedge.core.evidence import Evidence
+from bbedge.core.forecast import PairAssumptions, variance_parts
 from bbedge.core.panels import BlockLayout
 from bbedge.core.scores import Scores
 from bbedge.diagnostics.repetition import CloseRuns, RepeatedScores, close_runs, repeated_scores
@@ -119,6 +120,9 @@ class Diagnosis:
     """Rankings of single replicates; None for one model."""
     heterogeneity: tuple[Heterogeneity, ...]
     """The closest pairs of models; empty for one model."""
+    variance: PairAssumptions | None = None
+    """What a difference between neighbours in the ranking varies by, over runs and over draws of blocks; ``None`` for
+    one model, one replicate or one block."""
     positions: tuple[PositionTrend, ...] | None = None
     """How scores change with the place in the first replicate; ``None`` if the order is not known, empty if there are
     too few blocks."""
@@ -148,6 +152,7 @@ def diagnose(
         halves=split_null(scores, rng=rng, splits=splits),
         stability=rank_stability(scores.values, scores.models) if several else None,
         heterogeneity=heterogeneity(scores.values, scores.models) if several else (),
+        variance=neighbour_variance(scores.values, layout) if several else None,
         positions=None if order_seed is None else positions(scores, order_seed),
     )
 
@@ -256,6 +261,22 @@ def heterogeneity(panels: Floats, models: Sequence[str], *, pairs: int = 5) -> t
         )
         for a, b in sorted(neighbours, key=lambda pair: means[pair[0]] - means[pair[1]])[:pairs]
     )
+
+
+def neighbour_variance(panels: Floats, layout: BlockLayout) -> PairAssumptions | None:
+    """The parts of the variance of differences between models next to each other in the ranking, averaged over pairs.
+
+    The average is unbiased up to its last step, which counts a negative part of the blocks as none. Pairs far apart
+    are left out: what separates them is in every run and on most items.
+    """
+    if len(panels) < 2 or layout.count < 2:
+        return None
+    blocks = np.stack([layout.means(panel) for panel in panels])
+    ranked = blocks[:, np.argsort(-panels.mean(axis=(0, 2)), kind="stable")]
+    outcomes = (ranked[:, :-1] - ranked[:, 1:] + 1.0) / 2.0
+    parts = [variance_parts(each, layout.weights, is_drawn=True) for each in outcomes.transpose(1, 0, 2)]
+    noise, across = np.mean(parts, axis=0).tolist()
+    return PairAssumptions(noise=min(0.25, noise), unevenness=min(0.25, max(0.0, across)))
 
 
 def split_null(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, exp, log
 from typing import Literal
 
 from bbedge.core.checkpoints import LEAST_PLACES, PositionTrend, strongest
+from bbedge.core.forecast import PairAssumptions
 from bbedge.core.scores import Scores
 from bbedge.diagnostics.assumptions import (
     DEPENDENCE_LEVEL,
@@ -24,6 +25,7 @@ from bbedge.diagnostics.assumptions import (
 )
 from bbedge.diagnostics.repetition import CloseRuns
 from bbedge.errors import Argument
+from bbedge.records.options import Options
 from bbedge.text import counted, listed, quoted
 
 Verdict = Literal["no alarm", "look", "alarm", "not possible"]
@@ -37,10 +39,12 @@ FindingKind = Literal[
     "position",
     "rank-stability",
     "item-heterogeneity",
+    "item-variance",
     "judge-noise",
 ]
 """What a finding is about."""
 _ONE_BLOCK = Argument("blocks", "one")
+_OF_NEW_ITEMS = "or claim nothing about new items: what passes between blocks breaks that, however many runs there are."
 _MOST = 3  # sentences about single repetitions
 _QUESTIONS: dict[FindingKind, str] = {
     "block-dependence": "Do replicate means vary as independent blocks imply?",
@@ -51,6 +55,7 @@ _QUESTIONS: dict[FindingKind, str] = {
     "position": "Do scores depend on the place in the first run?",
     "rank-stability": "Would a single run have given this ranking?",
     "item-heterogeneity": "Do close models differ on the same items?",
+    "item-variance": "Would more runs help, or more items?",
     "judge-noise": "Does the noise come from the answers or from the judge?",
 }
 
@@ -74,13 +79,21 @@ class Finding:
     """What to do about it; empty if nothing was found."""
 
 
-def findings_of(diagnosis: Diagnosis, scores: Scores, *, write: Callable[[Argument], str] = str) -> tuple[Finding, ...]:
-    """Every finding about the scores, in the order shown; ``write`` writes an argument that a sentence names."""
+def findings_of(
+    diagnosis: Diagnosis, scores: Scores, *, options: Options | None = None, write: Callable[[Argument], str] = str
+) -> tuple[Finding, ...]:
+    """Every finding about the scores, in the order shown, given what is to be claimed by ``options``.
+
+    ``write`` writes an argument that a sentence names.
+    """
+    options = options or Options()
+    # Blocks must be independent whatever is claimed; about new items, one block would be a single draw.
+    blocks = _OF_NEW_ITEMS if options.target else f"or {write(_ONE_BLOCK)}."
+    repeats = _copies(diagnosis, scores, write), _near_copies(diagnosis.close, scores)
     found = [
-        _dependence(diagnosis.dependence, scores, diagnosis.permutations, write),
-        _copies(diagnosis, scores, write),
-        _near_copies(diagnosis.close, scores),
-        *_seeds(scores, write),
+        _dependence(diagnosis.dependence, scores, diagnosis.permutations, blocks),
+        *(map(_harmless, repeats) if options.repeats_are_harmless else repeats),
+        *_seeds(scores, blocks),
         _same_model(diagnosis.halves, len(scores.replicates)),
     ]
     if diagnosis.positions is not None:
@@ -89,7 +102,14 @@ def findings_of(diagnosis: Diagnosis, scores: Scores, *, write: Callable[[Argume
         found.append(_stability(diagnosis.stability))
     if diagnosis.heterogeneity:
         found.append(_heterogeneity(diagnosis.heterogeneity[0]))
+        found.append(_variance(diagnosis.variance, scores, is_claimed=bool(options.target)))
     return tuple(found)
+
+
+def _harmless(repeats: Finding) -> Finding:
+    """A finding about repeated runs, where the claim is about new items."""
+    found = f"{repeats.found} Claims about new items stay valid: such runs only add nothing to them."
+    return replace(repeats, verdict="no alarm", found=found, to_do="") if repeats.to_do else repeats
 
 
 def finding(kind: FindingKind, *, verdict: Verdict, found: str, not_shown: str, to_do: str = "") -> Finding:
@@ -101,9 +121,7 @@ def _verdict(p_value: float, level: float) -> Verdict:
     return "alarm" if p_value <= level else "look" if p_value <= LOOK_LEVEL else "no alarm"
 
 
-def _dependence(
-    results: Sequence[BlockDependence], scores: Scores, permutations: int, write: Callable[[Argument], str]
-) -> Finding:
+def _dependence(results: Sequence[BlockDependence], scores: Scores, permutations: int, blocks: str) -> Finding:
     if not results:
         return finding(
             "block-dependence",
@@ -133,7 +151,7 @@ def _dependence(
         verdict=verdict,
         found=found,
         not_shown=not_shown,
-        to_do=f"Find out what the answers of a run share. Use larger blocks, or {write(_ONE_BLOCK)}.",
+        to_do=f"Find out what the answers of a run share. Use larger blocks, {blocks}",
     )
 
 
@@ -250,7 +268,7 @@ def _near_copies(close: Sequence[CloseRuns], scores: Scores) -> Finding:
     )
 
 
-def _seeds(scores: Scores, write: Callable[[Argument], str]) -> list[Finding]:
+def _seeds(scores: Scores, blocks: str) -> list[Finding]:
     """What logs state about seeds; tables state nothing, and then there is no finding."""
     about = [note for note in scores.notes if note.kind == "seed"]
     if not about:
@@ -261,7 +279,7 @@ def _seeds(scores: Scores, write: Callable[[Argument], str]) -> list[Finding]:
             verdict="look",
             found=" ".join(note.text for note in about),
             not_shown="Whether the tool used the seed, and whether the provider of the model respected it.",
-            to_do=f"Run without a seed, or with one of its own for every run; or use {write(_ONE_BLOCK)}.",
+            to_do=f"Run without a seed, or with one of its own for every run and item, {blocks}",
         )
     ]
 
@@ -339,6 +357,28 @@ def _heterogeneity(closest: Heterogeneity) -> Finding:
         f"scale: the first is ahead on {closest.for_first} items, the second on {closest.for_second}.",
         not_shown="How much of this is noise; with few replicates, most of it.",
         to_do="Do not use methods that treat items as alike (SERPANT, pooled tests); bb-edge does not need that.",
+    )
+
+
+def _variance(parts: PairAssumptions | None, scores: Scores, *, is_claimed: bool) -> Finding:
+    runs = len(scores.replicates)
+    if parts is None:
+        return finding(
+            "item-variance",
+            verdict="not possible",
+            found=f"{_sizes(scores)}: at least 2 of each are needed.",
+            not_shown="How much of a difference is the choice of items.",
+        )
+    between = parts.unevenness / (parts.drawn_variance(runs) or 1.0)
+    helps = "More items would help most" if between >= 0.5 else "More runs would help as well as more items"
+    return finding(
+        "item-variance",
+        verdict="look" if is_claimed and between >= 0.5 else "no alarm",
+        found=f"Between items lies {parts.between_share:.0%} of the variance of a difference of neighbours in one run, "
+        f"and {between:.0%} in the mean of {counted(runs, 'run')}. {helps} for a claim about new items: more runs can "
+        f"remove at most {1.0 - between:.0%} of the variance that is left.",
+        not_shown="Anything about claims on these items alone, for which more runs always help. It is an estimate.",
+        to_do="Plan with these scores how many items and runs a difference needs: bbedge plan, with target new-items.",
     )
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Column
 from rich.text import Text
 
+from bbedge.core.forecast import MOST_REPLICATES
 from bbedge.display.plotting import COLOURS, DASHES, house_style, new_figure
 from bbedge.display.tables import numbers, text_table
 from bbedge.gate.verdicts import ClaimForecast
+from bbedge.records.values import Target
 from bbedge.text import counted, shown
 
 if TYPE_CHECKING:
@@ -21,6 +24,12 @@ if TYPE_CHECKING:
 
     from bbedge.core.checkpoints import Checkpoint
     from bbedge.core.forecast import Forecast, PairAssumptions
+
+
+_TIMES = (1.0, 2.0, 4.0)  # how many times as many items the tables of new items have
+_MORE_ITEMS = (
+    " Of new items, as many answers resolve most where each item is run once; more runs are for where items are scarce."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,12 +56,13 @@ class Prices:
         return [f"{tokens:,.0f}", *cost]
 
 
-def pilot_words(typical: PairAssumptions, replicates: int) -> str:
+def pilot_words(typical: PairAssumptions, replicates: int, *, target: Target = "benchmark") -> str:
     """What a pilot showed of a typical pair."""
     words = f"From the pilot's {counted(replicates, 'replicate')}: a typical pair has noise {typical.noise:.4f} and "
     words += f"unevenness {typical.unevenness:.4f} per block."
     if replicates == 1:
-        words += " One replicate cannot separate the two; all variance counts as noise."
+        assumed = "all variance counts as noise" if target == "benchmark" else "their shares are assumed"
+        words += f" One replicate cannot separate the two; {assumed}."
     return words
 
 
@@ -68,11 +78,32 @@ class ResolutionPlan:
     """Differences to state the costs of."""
     power: float
     """The probability with which a difference is certified."""
+    target: Target = "benchmark"
+    """What is claimed. New items are then the first way, and the tables also say what more items resolve."""
 
     @cached_property
     def first(self) -> Forecast:
         """The first way."""
         return next(iter(self.ways.values()))
+
+    @cached_property
+    def by_items(self) -> list[tuple[float, list[float | None]]]:
+        """For numbers of new items the smallest difference after each number of runs, and after any number last."""
+        return [
+            (times, [replace(self.first, times=times).smallest_gap(r, power=self.power) for r in self._run_counts])
+            for times in _TIMES
+        ]
+
+    @cached_property
+    def items_needed(self) -> list[tuple[float, list[int | None]]]:
+        """For each difference how many new items it needs with each number of runs, and with any number last."""
+        items = len(self.first.design.items)
+        found = [(gap, [self.first.times_for(gap, r, power=self.power) for r in self._run_counts]) for gap in self.gaps]
+        return [(gap, [None if t is None else ceil(items * max(1.0, t)) for t in times]) for gap, times in found]
+
+    @property
+    def _run_counts(self) -> list[int]:
+        return [*self.replicates, MOST_REPLICATES]
 
     @cached_property
     def checkpoints(self) -> list[tuple[float, Checkpoint | None]]:
@@ -110,22 +141,63 @@ class ResolutionPlan:
                 for name, forecast in self.ways.items()
             ],
             **({"first_pass": parts} if parts else {}),
+            **({} if self.target == "benchmark" else self._document_of_new_items()),
         }
+
+    def _document_of_new_items(self) -> dict[str, object]:
+        """What more items resolve, for programs; without a number of runs, with as many as one likes."""
+        items, runs = len(self.first.design.items), [*self.replicates, None]
+        return {
+            "target": self.target,
+            "between_share": self.first.assumed.between_share,
+            "smallest_difference_of_items": [
+                {"items": round(items * times), "replicates": r, "difference": gap}
+                for times, gaps in self.by_items
+                for r, gap in zip(runs, gaps, strict=True)
+            ],
+            "items_needed": [
+                {"difference": gap, "replicates": r, "items": count}
+                for gap, counts in self.items_needed
+                for r, count in zip(runs, counts, strict=True)
+            ],
+        }
+
+    def _answer(self) -> str:
+        """What is in reach on new items, and by what."""
+        items, (_, own), (times, more) = len(self.first.design.items), self.by_items[0], self.by_items[-1]
+        once, least = own[0], own[-1]
+        if least is None:
+            return f"No number of runs of {items:,} items certifies a difference on new items {self._certain}."
+        runs = counted(self._run_counts[0], "run")
+        return (
+            f"{items:,} items certify differences on new items of at least {_or(once, 'none', '.3f')} with {runs} and "
+            f"of at least {least:.3f} with any number of runs, {self._certain}. Below that only more items help: "
+            f"{times * items:,.0f} certify {_or(more[0], 'none', '.3f')} with {runs}."
+        )
+
+    @property
+    def _certain(self) -> str:
+        return f"with {100 * self.power:g} % power"
 
     def show(self, console: Console, assumed: str, prices: Prices) -> None:
         """Print what can be resolved after so many replicates, and what a difference costs."""
         design, power, ways = self.first.design, self.power, self.ways.values()
+        is_new = self.target != "benchmark"
         console.print()
+        if is_new:
+            share = f"{100 * self.first.assumed.between_share:.0f} %"
+            assumed += f" {share} of the variance of a difference in one run lies between items."
+            console.print(Text(f"{self._answer()}\n", style="bold"))
         title = (
             f"{len(design.models)} models · {len(design.items):,} items in {design.layout.count:,} blocks · "
-            f"alpha {design.alpha:g} · tau {design.tau:g}"
+            f"alpha {design.alpha:g}{' for each target' if self.target == 'both' else ''} · tau {design.tau:g}"
         )
         console.print(Text(title, style="bold"))
         console.print(Text(assumed, style="dim"))
         smallest = (
             (str(r), *(_or(each.smallest_gap(r, power=power), "none", ".4f") for each in ways)) for r in self.replicates
         )
-        names, certain = list(self.ways), f"with {100 * power:g} % power"
+        names, certain = list(self.ways), self._certain
         tables = {
             f"Smallest difference certified {certain}": (["replicates", *names], smallest),
             f"Replicates needed to certify a difference {certain}": (
@@ -138,6 +210,19 @@ class ResolutionPlan:
                 ["difference", "part of the run", "queries", "queries saved", *prices.heads(" saved")],
                 (_savings(gap, found, len(design.items), prices) for gap, found in self.checkpoints),
             )
+        if is_new:
+            heads, items = [*(counted(r, "run") for r in self.replicates), "any number"], len(design.items)
+            tables[f"Smallest difference on new items certified {certain}, by items and runs"] = (
+                ["items", *heads],
+                (
+                    (f"{times * items:,.0f}", *(_or(gap, "none", ".4f") for gap in gaps))
+                    for times, gaps in self.by_items
+                ),
+            )
+            tables[f"Items needed to certify a difference on new items {certain}, by runs"] = (
+                ["difference", *heads],
+                ((f"{gap:g}", *(_or(n, "out of reach", ",") for n in counts)) for gap, counts in self.items_needed),
+            )
         for caption, (heads, rows) in tables.items():
             console.print()
             console.print(text_table(numbers(*heads), rows, title=Text(caption), box=None), highlight=False)
@@ -146,7 +231,7 @@ class ResolutionPlan:
             Text(
                 "This is a forecast, not a guarantee. It assumes that no other pair is certified yet, which is "
                 "conservative, the noise stated above, and that you state the number of replicates with --planned. "
-                "Certificates do not depend on the forecast.",
+                "Certificates do not depend on the forecast." + (f" {_MORE_ITEMS}" if is_new else ""),
                 style="dim",
             )
         )

@@ -138,7 +138,7 @@ class Gate:
             interval.update(pairs[means], upto)
         if upto is None:
             self._panels.append(panel)
-        if upto is not None or all(self._evidence.is_look):
+        if upto is not None or all(self._evidence.headline.design.is_look(self._evidence.runs)):
             self._look()
 
     @property

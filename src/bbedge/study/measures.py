@@ -32,6 +32,12 @@ METRICS: dict[str, Metric] = {
         meaning="repetitions with any false edge at any look so far",
         target="alpha",
     ),
+    "false of new items": Metric(
+        label="false of new items at r",
+        kind="share",
+        meaning="repetitions with any edge at this look that is false of the population of items",
+        target="alpha",
+    ),
     "power": Metric(label="power at r", kind="mean", meaning="share of the true edges that the look certifies"),
     "standing power": Metric(
         label="standing power at r",

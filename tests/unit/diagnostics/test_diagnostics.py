@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -16,11 +18,14 @@ from bbedge.diagnostics.assumptions import (
     diagnose,
     grouped,
     heterogeneity,
+    neighbour_variance,
     rank_stability,
     self_evidence,
     split_null,
 )
 from bbedge.diagnostics.findings import findings_of
+from bbedge.records.notes import Note
+from bbedge.records.options import Options
 from bbedge.study.synthetic import SyntheticBenchmark
 
 
@@ -89,6 +94,45 @@ def test_heterogeneity_of_the_closest_pair():
     first, *_ = heterogeneity(x, ["a", "b", "c"], pairs=1)
     assert (first.first, first.second, first.for_first, first.for_second) == ("a", "b", 5, 4)
     assert first.difference == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(("effect", "share"), [(0.0, 0.0), (0.4, 0.64), (0.5, 1.0)])
+def test_the_share_of_items_in_the_variance_is_found(effect, share):
+    rng = np.random.default_rng(4)
+    chances = 0.5 + rng.choice([-effect, effect], size=(3, 3000))
+    x = (rng.random((3, 3, 3000)) < chances).astype(float)
+    found = neighbour_variance(x, BlockLayout.of(list(range(3000))))
+    assert found.between_share == pytest.approx(share, abs=0.03)
+    assert found.drawn_variance(1) == pytest.approx(0.5 / 4, rel=0.05)
+    assert neighbour_variance(x[:1], BlockLayout.of(list(range(3000)))) is None
+    assert neighbour_variance(x, BlockLayout.of([0] * 3000)) is None
+
+
+def test_what_is_to_be_claimed_decides_what_a_repeat_breaks():
+    values = np.random.default_rng(3).random((4, 2, 30))
+    values[3] = values[0]
+    scores = Scores.of(values, models=["a", "b"], items=[f"q{i}" for i in range(30)])
+    diagnosis = diagnose(scores, rng=np.random.default_rng(1), permutations=99)
+
+    def verdict(**options):
+        found = findings_of(diagnosis, scores, options=Options(**options))
+        return {each.kind: each for each in found}["copies"].verdict
+
+    assert verdict() == verdict(target="both") == verdict(target="new-items", of_runs="any:2") == "alarm"
+    assert verdict(target="new-items") == "no alarm"
+
+
+def test_shared_seeds_have_no_remedy_in_one_block_for_new_items():
+    scores = Scores.of(np.ones((1, 2, 3)), models=["a", "b"], items=["x", "y", "z"])
+    scores = replace(scores, notes=(Note(kind="seed", text="All items of a run share one seed ('1')."),))
+    diagnosis = diagnose(scores, rng=np.random.default_rng(1), permutations=99)
+    these, new = (
+        {each.kind: each for each in findings_of(diagnosis, scores, options=options)}["seeds"].to_do
+        for options in (None, Options(target="new-items"))
+    )
+    assert "blocks='one'" in these
+    assert "blocks='one'" not in new
+    assert "claim nothing about new items" in new
 
 
 def test_noise_that_all_models_share_shows_in_their_mean():

@@ -1,7 +1,7 @@
 """The experiments, those of one kind in one module; :data:`STUDIES` lists them."""
 
 from bbedge.errors import DomainError
-from bbedge.study.experiments import comparison, early_looks, gates, same_model, variants
+from bbedge.study.experiments import comparison, early_looks, gates, new_items, same_model, variants
 from bbedge.study.study import Study
 
 STUDIES: dict[str, Study] = {
@@ -19,6 +19,7 @@ STUDIES: dict[str, Study] = {
         variants.EVIDENCE,
         gates.STUDY,
         early_looks.STUDY,
+        new_items.STUDY,
     )
 }
 """All studies by name, in the order of the paper; ours last."""
