@@ -62,7 +62,7 @@ def states_target(certificate: Certificate) -> bool:
 
 def headline_name(certificate: Certificate) -> str:
     """What the headline is called among views: where each view is there for both, it is about these items."""
-    return "these items" if certificate.on_new_items else "headline"
+    return "these items" if certificate.on_new_items else "Headline"
 
 
 def awaited(certificate: Certificate) -> str:
@@ -202,8 +202,9 @@ def view_leader(certificate: Certificate) -> str:
 
 
 def title_with_view(certificate: Certificate, text: str) -> str:
-    """A title that names the view, if it is not the headline's."""
-    return f"{shown(certificate.name)}: {text}" if certificate.name else text
+    """A title that names the view, if it is not the headline's, or says that the headline is about new items."""
+    name = shown(certificate.name) if certificate.name else "New items" if certificate.is_about_new_items else ""
+    return f"{name}: {text}" if name else text
 
 
 def error_level(certificate: Certificate) -> float:

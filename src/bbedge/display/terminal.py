@@ -290,11 +290,14 @@ def _short_statement(certificate: Certificate, identity: str | None) -> Text:
     blocks = certificate.content.design.blocks
     units = "" if blocks.count == 1 else " and items" if blocks.sizes[0] == 1 else " and blocks"
     design = f"a design fixed beforehand ({identity or _identity(certificate)})"
-    assumed = f"Assumes independent runs{units}, which scores cannot show, and {design}."
+    runs = "" if certificate.is_about_new_items else f"independent runs{units}, which scores cannot show, and "
+    assumed = f"Assumes {runs}{design}."
     if states_target(certificate):
         noun = block_noun(certificate)
         assumed = f"{assumed}\nFor new items: {noun} are independent draws of their kind, nothing passes between them "
-        assumed += "in a run or across runs, and no model or prompt was chosen or tuned on them."
+        assumed += (
+            "in a run or across runs, and no model or prompt was chosen or tuned on them; scores cannot show this."
+        )
     return Text(
         f"{promise(certificate)}\n{assumed}\n"
         "Full statement: add -v to certify or board show, or read docs/guarantees.md",
@@ -318,11 +321,14 @@ def _full_statement(certificate: Certificate) -> Table:
     )
     if board:
         settings = f"{board.design.method}, tau {board.design.tau:g}, alpha {board.design.alpha:g} for the whole board"
+    runs, design_first = "", "The design was chosen before the scores were seen."
+    if not certificate.is_about_new_items:
+        runs = f"{blocks}; runs are independent (no shared cache, seed or judge state); "
+        design_first = design_first[0].lower() + design_first[1:]
     statement = {
         "guarantee": f"{promise(certificate)} This covers all pairs and all looks together. "
         f"{alpha_shares(certificate)} You may stop at any time. Rank 2-4 means: at best second, at worst fourth.",
-        "assumptions": f"{blocks}; runs are independent (no shared cache, seed or judge state); the design was chosen "
-        "before the scores were seen. The scores alone cannot show that these hold.",
+        "assumptions": f"{runs}{design_first} The scores alone cannot show that these hold.",
         "for new items": " ".join(needs_of_new_items(certificate)),
         "not claimed": f"That models of an open pair are equal; anything about {not_claimed(certificate)}.",
         "design": f"{settings}, {_identity(certificate)}",

@@ -224,7 +224,7 @@ def draw_heat(whole: Certificate, *, linked: bool) -> Heat | None:
 
 def view_names(whole: Certificate) -> list[str]:
     """What the headline and the other views are called, harmless and short."""
-    return [headline_name(whole).capitalize(), *display_names(str(view.name) for view in whole.views)]
+    return [headline_name(whole), *display_names(str(view.name) for view in whole.views)]
 
 
 def address(name: str | None) -> str:

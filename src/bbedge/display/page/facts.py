@@ -120,7 +120,8 @@ def design_facts(certificate: Certificate) -> Iterator[tuple[str, str]]:
         weighed, largest = counted(design.weights.items, "item"), f"{100 * design.weights.largest:.3g} %"
         yield "Weights", f"{weighed} with a weight; the largest share of one item is {largest}"
     if certificate.views:
-        yield "Views", f"the headline with {view_share(certificate)} of alpha, {_shares_of_views(certificate)}"
+        name = "these items" if certificate.on_new_items else "the headline"
+        yield "Views", f"{name} with {view_share(certificate)} of alpha, {_shares_of_views(certificate)}"
     if design.gaps:
         yield "Missing scores", f"{design.gaps}: each counts against whichever model it could help"
     if design.checkpoints:

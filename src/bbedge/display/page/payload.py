@@ -144,7 +144,7 @@ def embedded(
         "shown": certificate.shown,
         "decimals": certificate.units.decimals,
         "step": certificate.step,
-        "equal_within": equal_within(certificate, points=False),
+        **({} if certificate.equal is None else {"equal_within": equal_within(certificate, points=False)}),
         "opened": opened,
         "panels": [
             {
