@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -9,10 +10,11 @@ import pytest
 from playwright.sync_api import expect
 
 from bbedge.certificate.certificate import Certificate
+from bbedge.core.leaderboard import certify_design
 from bbedge.display.page import render_page
 from bbedge.display.page.payload import MOST_PLAIN
 from e2e.browsing import HOSTILE, shows
-from unit.certificate.documents import suite
+from unit.certificate.documents import drawn, suite
 
 pytestmark = pytest.mark.nightly
 
@@ -105,4 +107,47 @@ def test_a_link_to_a_model_in_a_view(opened):
     expect(page.locator("#about h3")).to_have_text(law.names[2])
     page.locator(".ranking tbody button").first.click()
     assert page.evaluate("location.hash") == f"#view=law%20%26%20order&model={law.names[0]}"
+    assert it.said == []
+
+
+def test_both_targets_are_one_switch_and_stand_side_by_side_in_tables(opened):
+    scores = drawn([0.9, 0.89, 0.82, 0.3], items=900)
+    leaderboard = certify_design(scores, scores.design(target="both", equal_within=0.12, looks=[1, 9]))
+    whole = leaderboard.certificate()
+    it = opened(render_page(whole))
+    page = it.scripted()
+    choice = page.get_by_label("About", exact=True)
+    assert choice.locator("option").all_inner_texts() == ["these items", "new items"]
+
+    def downloaded(button: str) -> list[dict[str, str]]:
+        with page.expect_download() as download:
+            page.locator(button).click()
+        return list(csv.DictReader(Path(download.value.path()).read_text().splitlines()))
+
+    frame, known = leaderboard.pairs_frame(), {True: "yes", False: "no"}
+    models = {row["model"]: row for row in leaderboard.to_frame().iter_rows(named=True)}
+    pairs = {(row["model"], row["other"]): row for row in frame.iter_rows(named=True)}
+    for row in downloaded("#download-table"):
+        assert [int(row["best_rank_new"]), int(row["worst_rank_new"])] == [
+            models[row["model"]][key] for key in ("rank_best_new", "rank_worst_new")
+        ]
+    rows = downloaded("#download-pairs")
+    assert len(rows) == 6
+    for row in rows:
+        pair = pairs[row["model"], row["other"]]
+        for end in ("", "_new"):
+            assert row[f"equal{end}"] == known[pair[f"equal{end}"]]
+            assert (row[f"result{end}"] == "beats") == pair[f"certified{end}"]
+            assert float(row[f"at_least{end}"]) == pair[f"lower{end}"]
+            assert float(row[f"at_most{end}"]) == pair[f"upper{end}"]
+    assert {row["equal"] for row in rows} == {"yes", "no"}
+    # A pair that is about equal says so beside the selected model, in either view.
+    a, b = next((row["model"], row["other"]) for row in rows if row["equal"] == row["equal_new"] == "yes")
+    for place in ("0", "1"):
+        choice.select_option(place)
+        page.locator(".ranking tbody button", has_text=a).click()
+        line = page.locator("#about li", has_text=b)
+        expect(line).to_contain_text("equal within 0.12")
+        page.keyboard.press("Escape")
+    shows(it, whole.view("new items"))
     assert it.said == []

@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import UNSET, structs
 from numpy.typing import NDArray
 
-from bbedge.certificate.derive import PairTable, document_order
+from bbedge.certificate.derive import PairTable, document_order, is_equal
 from bbedge.certificate.document import certificate, read_document, to_json
 from bbedge.certificate.numbers import Units
 from bbedge.certificate.parts import Parts
@@ -278,6 +278,29 @@ class Certificate:
         """Simultaneous bounds of each model's true mean, in score units; ``None`` if the design has none."""
         found = tuple(self.content.models[i].mean_interval for i in self.order)
         return tuple(each for each in found if each is not UNSET) or None
+
+    @cached_property
+    def equal(self) -> NDArray[np.bool_] | None:
+        """The pairs whose margins bound their difference by the ``equal_within`` of the design, certified or not.
+
+        ``None`` if the design does not state it, or only counts are known.
+        """
+        limit = self.content.design.equal_limit
+        return None if limit is None or self.all_pairs is None else is_equal(self.all_pairs.margins, limit)
+
+    @property
+    def is_about_new_items(self) -> bool:
+        """Whether it is about new items of the same kind; of a certificate about both, its headline is not."""
+        return self.content.design.target == "new-items"
+
+    @cached_property
+    def on_new_items(self) -> Certificate | None:
+        """The same view of new items; ``None`` if it is one, or if the design is not about both."""
+        whole = self.headline or self
+        views = (whole, *whole.views)
+        these, new = ([each for each in views if each.is_about_new_items is is_new] for is_new in (False, True))
+        # Both in the order of the design; a view that was taken out by itself has no other.
+        return next((other for each, other in zip(these, new, strict=False) if each.name == self.name), None)
 
     @property
     def history(self) -> tuple[NDArray[np.int64], Matrix, Matrix] | None:

@@ -27,6 +27,7 @@ from bbedge.records.certificate import (
     TopSets,
     ViewRecord,
 )
+from bbedge.records.options import Options
 from bbedge.records.values import Pair
 
 
@@ -144,6 +145,22 @@ def counts(ranks: Ranks, edges: int, current: int) -> Counts:
 def named_pairs(names: Sequence[str], pairs: NDArray[np.integer[Any]]) -> tuple[Pair, ...]:
     """Pairs of places, one a row, by name."""
     return tuple((names[a], names[b]) for a, b in pairs.tolist())
+
+
+_ROUNDED = 1.0 - 2.0**-50  # margins and their limit are rounded: less than four times each
+
+
+def is_equal(margins: Matrix, limit: float) -> NDArray[np.bool_]:
+    """The pairs whose difference is at most the limit either way, both tested; margins and limit in score units."""
+    within = margins >= -limit * _ROUNDED  # not where NaN
+    return within & within.T
+
+
+def equal_pairs(names: Sequence[str], margins: Matrix, design: Options) -> tuple[Pair, ...] | msgspec.UnsetType:
+    """The pairs that are equal within what the design states, by name."""
+    if design.equal_limit is None:
+        return UNSET
+    return named_pairs(names, np.argwhere(np.triu(is_equal(margins, design.equal_limit))))
 
 
 def top_sets(names: Sequence[str], graph: Graph) -> TopSets:

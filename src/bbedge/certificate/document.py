@@ -17,6 +17,7 @@ from bbedge.certificate.derive import (
     counts,
     document_order,
     edge_records,
+    equal_pairs,
     largest,
     named_pairs,
     refusal,
@@ -185,15 +186,18 @@ def _conclusions(
     current: tuple[Pair, ...] | msgspec.UnsetType | None = msgspec.UNSET
     if not design.has_memory:
         current = named_pairs(pairs.names, _ends(pairs.current.edges, order)) if whole else None
+    names, margins = [design.models[i] for i in order], _ordered(pairs.margins, order)
+    equal = equal_pairs(names, margins, design)
     record = Conclusions(
         models=_models(leaderboard, order),
         log_threshold=largest(leaderboard.log_thresholds),
         log_e=_ordered(pairs.log_e, order) if whole else None,
         log_w=log_w,
-        margins=_ordered(pairs.margins, order) if whole else None,
+        margins=margins if whole else None,
         edges=edge_records(pairs, _ends(graph.edges, order), design.tau * design.score_width) if whole else None,
         current_edges=current,
         unresolved=named_pairs(pairs.names, graph.unresolved_pairs) if whole else None,
+        equal=equal if whole or equal is msgspec.UNSET else None,
         top_k=top_sets(pairs.names, graph) if whole else None,
         counts=counts(graph, graph.n_edges, pairs.current.n_edges),
         certified_k=graph.cuts,

@@ -24,7 +24,8 @@ from bbedge.text import shown
 def model_frame(certificate: Certificate) -> pl.DataFrame:
     """What is certified of each model, in the order shown; means in score units.
 
-    Where scores are missing, ``mean_items`` is the number of items that each mean is over.
+    Where scores are missing, ``mean_items`` is the number of items that each mean is over. Of a design about both
+    targets, the columns that end with ``_new`` are about new items, and the others about these.
     """
     best, worst = np.array(certificate.ranks.rank_intervals).T
     intervals = np.array(certificate.mean_intervals or ()).reshape(-1, 2).T
@@ -40,16 +41,30 @@ def model_frame(certificate: Certificate) -> pl.DataFrame:
             "wins": certificate.ranks.n_worse,
             "losses": certificate.ranks.n_better,
         }
+        | _ranks_on_new_items(certificate)
     )
+
+
+def _ranks_on_new_items(certificate: Certificate) -> dict[str, NDArray[np.int64]]:
+    """What is certified of each model in the same view of new items, if there is one."""
+    other = certificate.on_new_items
+    if other is None:
+        return {}
+    order = [other.names.index(name) for name in certificate.names]
+    best, worst = np.array(other.ranks.rank_intervals)[order].T
+    ranks = {"rank_best": best, "rank_worst": worst, "wins": other.ranks.n_worse[order]}
+    ranks["losses"] = other.ranks.n_better[order]
+    return {f"{name}_new": values for name, values in ranks.items()}
 
 
 def pairs_frame(certificate: Certificate) -> pl.DataFrame:
     """What is known of each tested direction, in the order shown; differences, model minus other, in score units.
 
-    The ``difference`` of means that are not both over all items is null.
+    The ``difference`` of means that are not both over all items is null. Where the design states ``equal_within``,
+    ``equal`` says whether the bounds lie within it. Of a design about both targets, the columns that end with ``_new``
+    are about new items; bounds and evidence about these are null before the first look.
     """
-    pairs = certificate.by_pair(known=True)
-    a, b = np.nonzero(~np.isnan(pairs.margins))
+    a, b = np.nonzero(~np.isnan(certificate.by_pair(known=True).margins))
     names = pl.Series(certificate.names, dtype=pl.String)
     means = np.array(certificate.means, dtype=np.float64)
     means[np.array(mean_items(certificate)) < n_items(certificate)] = np.nan
@@ -58,13 +73,37 @@ def pairs_frame(certificate: Certificate) -> pl.DataFrame:
             "model": names.gather(a),
             "other": names.gather(b),
             "difference": _known(means[a] - means[b]),
-            "lower": _known(pairs.margins[a, b]),
-            "upper": _known(-pairs.margins[b, a]),
-            "log_e": _known(pairs.log_e[a, b]),
-            "certified": pairs.graph.above[a, b],
-            "since": pl.Series(pairs.first_certified[a, b]).replace(0, None),
+            **_of_pairs(certificate, a, b),
+            **_on_new_items(certificate, a, b),
         }
     )
+
+
+Places = NDArray[np.intp]
+
+
+def _of_pairs(certificate: Certificate, a: Places, b: Places) -> dict[str, Any]:
+    """What is known of these directions, column by column."""
+    pairs = certificate.by_pair(known=True)
+    # Before the first look at new items nothing is known, and its numbers only say that.
+    unknown = np.nan if certificate.is_about_new_items and not certificate.content.looks else 0.0
+    return {
+        "lower": _known(pairs.margins[a, b] + unknown),
+        "upper": _known(-pairs.margins[b, a] + unknown),
+        "log_e": _known(pairs.log_e[a, b] + unknown),
+        "certified": pairs.graph.above[a, b],
+        **({} if certificate.equal is None else {"equal": certificate.equal[a, b]}),
+        "since": pl.Series(pairs.first_certified[a, b]).replace(0, None),
+    }
+
+
+def _on_new_items(certificate: Certificate, a: Places, b: Places) -> dict[str, Any]:
+    """The same of new items, if the design is about both."""
+    other = certificate.on_new_items
+    if other is None:
+        return {}
+    there = np.array([other.names.index(name) for name in certificate.names])
+    return {f"{name}_new": values for name, values in _of_pairs(other, there[a], there[b]).items()}
 
 
 def _known(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> pl.Series:

@@ -15,6 +15,7 @@ from bbedge.certificate.derive import (
     PairTable,
     counts,
     edge_records,
+    equal_pairs,
     largest,
     named_pairs,
     of_view,
@@ -33,7 +34,7 @@ from bbedge.text import quoted
 
 Mask = NDArray[np.bool_]
 
-PAIRWISE = ("log_e", "log_w", "margins", "edges", "current_edges", "unresolved", "top_k")
+PAIRWISE = ("log_e", "log_w", "margins", "edges", "current_edges", "unresolved", "equal", "top_k")
 """What is null in a certificate of very many models; a method has log_w or current_edges, or neither."""
 WHOLE = 1e-9
 """Shares may add up to this much more or less than one, by rounding."""
@@ -188,6 +189,7 @@ class Parts:
         found: dict[str, Any] = {
             "edges": edge_records(pairs, np.argwhere(graph.edges), step),
             "unresolved": named_pairs(names, graph.unresolved_pairs),
+            "equal": equal_pairs(names, pairs.margins, document.design),
             "top_k": top_sets(names, graph),
             "contradictions": tuple(tuple(names[i] for i in group) for group in graph.cycles),
             "outlook": outlook_on(
@@ -309,6 +311,7 @@ def _misfits(document: Document) -> Iterator[tuple[object, str]]:
     lists: list[tuple[str, Iterable[Iterable[str]]]] = [
         ("current_edges", document.current_edges or ()),
         ("unresolved", document.unresolved or ()),
+        ("equal", document.equal or ()),
         ("contradictions", document.contradictions),
         ("top_k", [each for each in (document.top_k or {}).values() if each]),
         ("pilot", [document.pilot.candidate] if document.pilot else []),

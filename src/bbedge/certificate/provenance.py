@@ -124,7 +124,7 @@ def _packed(record: Conclusions, rest: dict[str, Any]) -> dict[str, object]:
     place = {model.name: i for i, model in enumerate(record.models)}
     if record.edges is None:
         return {"rest": rest}
-    pairs = {key: rest.pop(key) for key in ("current_edges", "unresolved") if key in rest}
+    pairs = {key: rest.pop(key) for key in ("current_edges", "unresolved", "equal") if key in rest}
     sets = rest.pop("top_k")
     return {
         "rest": {key: value for key, value in rest.items() if key != "edges"},

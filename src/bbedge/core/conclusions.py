@@ -213,6 +213,7 @@ class Leaderboard:
         Its columns are ``model``, ``mean`` in score units (null before the first replicate), ``rank_best`` and
         ``rank_worst``, and ``wins`` and ``losses``: how many models are certified below and above it. Where the design
         has a ``mean_share``, ``mean_low`` and ``mean_high`` bound the true mean.
+        With ``target="both"`` columns that end with ``_new`` are about new items: ``rank_best_new`` and so on.
         """
         return import_module("bbedge.certificate.exports").model_frame(self._made())
 
@@ -224,6 +225,8 @@ class Leaderboard:
         direction is not tested); ``log_e``; ``certified``, whether the model is certified better than the other; and
         ``since``, the replicate at which the direction itself was first certified (null if it never was: then a path of
         other directions may still certify the pair).
+        Where the design states ``equal_within``, ``equal`` says whether both bounds lie within it. With
+        ``target="both"`` columns that end with ``_new`` are about new items, null before the first look at these.
         """
         return import_module("bbedge.certificate.exports").pairs_frame(self._made())
 

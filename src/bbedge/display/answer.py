@@ -12,7 +12,18 @@ import numpy as np
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import comparable, has_partial, over
 from bbedge.display.ranking import difference_interval, observed_difference
-from bbedge.display.scope import error_risk, first_run_progress, has_evidence, is_inside_first_run
+from bbedge.display.scope import (
+    about_items,
+    awaited,
+    equal_pairs,
+    equal_within,
+    error_risk,
+    first_run_progress,
+    has_evidence,
+    is_inside_first_run,
+    next_look,
+    states_target,
+)
 from bbedge.text import counted, shown
 
 MOST_NAMED = 8
@@ -48,13 +59,17 @@ class CertificateAnswer:
     """Who leads, and whom it is certified to beat."""
     contenders: str = ""
     """Which models could be best, or what an open comparison still needs; may be empty."""
+    equal: str = ""
+    """How many pairs are about equal; empty if the design does not ask."""
+    new_items: str = ""
+    """The answer for new items of the same kind, beside that for these items; empty if there is one answer."""
     risk: str = ""
     """The risk that anything shown is wrong; empty as long as nothing was measured."""
 
     @property
     def rest(self) -> str:
         """What follows the first sentence; may be empty."""
-        return " ".join(filter(None, (self.contenders, self.risk)))
+        return " ".join(filter(None, (self.contenders, self.equal, self.new_items, self.risk)))
 
     def __str__(self) -> str:
         return f"{self.first} {self.rest}".rstrip()
@@ -104,15 +119,38 @@ def answer(certificate: Certificate) -> CertificateAnswer:
 
     Only what the displayed graph certifies is stated as certain; means are called what was seen so far.
     """
-    wrong, names, n_resolved = alarm(certificate), certificate.names, certificate.ranks.n_resolved
+    wrong, other = alarm(certificate), certificate.on_new_items
     if wrong is not None:
         return CertificateAnswer(first=f"{wrong.word}: {wrong.what}", contenders=wrong.meaning)
+    first, contenders = _found(certificate)
+    # Inside the first run, nothing may have been measured yet that could be wrong.
+    has_claims = has_evidence(certificate) and (certificate.replicates or certificate.ranks.n_resolved)
+    return CertificateAnswer(
+        first=_on(certificate, first) if states_target(certificate) else first,
+        contenders=contenders,
+        equal=equal_pairs(certificate) if len(certificate.names) > 2 else "",
+        new_items=_on(other, " ".join(filter(None, (*_found(other), equal_pairs(other)))))
+        if other and certificate.replicates
+        else "",
+        risk=error_risk(certificate) if has_claims else "",
+    )
+
+
+def _on(certificate: Certificate, sentence: str) -> str:
+    """A sentence that says which items it is about."""
+    if not sentence.startswith(certificate.labels):  # else it starts with the name of a model
+        sentence = sentence[0].lower() + sentence[1:]
+    return f"On {about_items(certificate)}, {sentence}"
+
+
+def _found(certificate: Certificate) -> tuple[str, str]:
+    """Who leads, and which models could be best."""
     if not has_evidence(certificate):
-        return CertificateAnswer(first="Nothing is certified yet: there is no complete run.")
-    inside = first_run_progress(certificate)
+        return f"Nothing is certified yet: {awaited(certificate)}.", ""
+    names, n_resolved, inside = certificate.names, certificate.ranks.n_resolved, first_run_progress(certificate)
     so_far = f"The first run is not complete: {inside}." if inside else ""
     if inside and not n_resolved:
-        return CertificateAnswer(first="Nothing is certified yet.", contenders=so_far)
+        return "Nothing is certified yet.", so_far
     if certificate.pilot_replicates is not None:
         pilot = f"A pilot of {counted(certificate.pilot_replicates, 'run')}, not part of the evidence, chose them."
         first, contenders = _candidate(certificate), f"{pilot} {so_far}"
@@ -122,7 +160,7 @@ def answer(certificate: Certificate) -> CertificateAnswer:
         first, contenders = _beaten(certificate), so_far
     else:
         first, contenders = _leader(certificate), f"{_contenders(certificate)} {so_far}"
-    return CertificateAnswer(first=first, contenders=contenders.strip(), risk=error_risk(certificate))
+    return first, contenders.strip()
 
 
 def in_words(number: int) -> str:
@@ -158,16 +196,20 @@ def _leader(certificate: Certificate) -> str:
 
 
 def _contenders(certificate: Certificate) -> str:
-    count = int(np.count_nonzero(certificate.ranks.n_better == 0))
+    could = certificate.ranks.n_better == 0
+    count = int(np.count_nonzero(could))
     if count == 1:
         return ""
+    group = None if certificate.equal is None else certificate.equal[could][:, could]
+    is_equal = group is not None and np.count_nonzero(group) == count * (count - 1)
+    alike = f"; they are {equal_within(certificate)}" if is_equal else ""
     # With a margin tau, a model may be certified worse, but not by more than tau: then it is no worse than this.
     best = f"best or within {certificate.step:.4g} of the best" if certificate.step else "best"
     if count == len(certificate.names):
-        return f"All {in_words(count)} models could be {best}."
+        return f"All {in_words(count)} models could be {best}{alike}."
     named = ", ".join(certificate.labels[: min(count, MOST_NAMED)])
     more = f" and {count - MOST_NAMED:,} more" if count > MOST_NAMED else ""
-    return f"{in_words(count).capitalize()} models could be {best}: {named}{more}."
+    return f"{in_words(count).capitalize()} models could be {best}: {named}{more}{alike}."
 
 
 def _beaten(certificate: Certificate) -> str:
@@ -175,12 +217,16 @@ def _beaten(certificate: Certificate) -> str:
     better, worse = certificate.labels
     lead = certificate.lead(0, 1) if certificate.all_pairs is not None else "> 0"
     sign, amount = lead.split(" ", 1)
+    most = ""
+    if _are_equal(certificate, 0, 1):
+        upper = certificate.units.at_most(-float(certificate.by_pair(known=True).margins[1, 0]))
+        most = f" and at most {upper}: they are also {equal_within(certificate)}"
     if float(amount) == 0.0:
-        return f"{better} beats {worse}."
+        return f"{better} beats {worse}{most.replace(' and', ', by', 1)}."
     # In points of a hundred, too, where scores are between 0 and 1.
     points = math.floor(float(amount) * 1000.0 + 1e-9) / 10.0 if certificate.score_range == (0.0, 1.0) else 0.0
     in_points = f" ({points:g} points of 100)" if points else ""
-    return f"{better} beats {worse} by {'at least' if sign == '≥' else 'more than'} {amount}{in_points}."
+    return f"{better} beats {worse} by {'at least' if sign == '≥' else 'more than'} {amount}{in_points}{most}."
 
 
 def _seen(certificate: Certificate) -> str:
@@ -195,12 +241,19 @@ def _seen(certificate: Certificate) -> str:
     seen = observed_difference(certificate, first, second)
     interval = difference_interval(certificate, first, second)
     names = certificate.labels[first], certificate.labels[second]
+    if _are_equal(certificate, first, second) and len(certificate.names) == 2:
+        ends = interval.replace(" to ", " and ")
+        return f"{names[0]} and {names[1]} are {equal_within(certificate)}: the true difference lies between {ends}."
     if float(seen) == 0.0:
         words = f"{names[0]} and {names[1]} have the same mean after {runs}"
     else:
         words = f"{names[0]} is ahead of {names[1]} by {seen.lstrip('+')} after {runs}"
     where = f" (the true difference lies between {interval.replace(' to ', ' and ')})" if " to " in interval else ""
     return f"{nothing} is certified yet: {words}{where}{_not_compared(certificate)}."
+
+
+def _are_equal(certificate: Certificate, a: int, b: int) -> bool:
+    return certificate.equal is not None and bool(certificate.equal[a, b])
 
 
 def _not_compared(certificate: Certificate) -> str:
@@ -218,6 +271,10 @@ def _needed(certificate: Certificate) -> str:
         return (
             f"The intervals show that no difference is above {certificate.step:.4g}, so more runs will not certify one."
         )
+    if len(certificate.names) == 2 and _are_equal(certificate, 0, 1):
+        return "Neither is certified better."
+    if certificate.is_about_new_items:  # the runs so far do not say what more runs would show about other items
+        return next_look(certificate)
     likely = [(each.more_replicates, each) for each in certificate.content.outlook if each.more_replicates]
     if not likely:
         return "More runs are needed; there is no trend yet that says how many."

@@ -14,12 +14,16 @@ from bbedge.display.ranking import ModelRow, TableColumn, model_rows, table_colu
 from bbedge.display.scope import (
     VIEW_HEADS,
     certified_pairs,
+    error_level,
     has_evidence,
     is_inside_first_run,
     item_count,
+    looks_at_new_items,
     missing_scores,
+    needs_of_new_items,
     promise,
     run_count,
+    score_of_runs,
     title_with_view,
     view_rows,
 )
@@ -48,13 +52,23 @@ def leaderboard_html(certificate: Certificate) -> str:
     more = f"<p>{counted(size - NOTEBOOK_ROWS, 'more model')}</p>" if size > NOTEBOOK_ROWS else ""
     first = title_with_view(certificate, said.first) if alarm(certificate) is None else said.first
     when = f"({run_count(certificate)})" if is_inside_first_run(certificate) else f"after {run_count(certificate)}"
-    gaps = missing_scores(certificate)
+    also = "".join(f"<p>{escape(text)}</p>" for text in _remarks(certificate))
     return (
         f"<div><p><b>{escape(first)}</b> {escape(said.rest)}</p>"
         f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
-        f"{more}<p>{certified_pairs(certificate)} certified {when}, {escape(design.method)}, alpha {design.alpha:g}</p>"
-        f"{_view_list(certificate)}{f'<p>{escape(gaps)}</p>' if gaps else ''}</div>"
+        f"{more}<p>{certified_pairs(certificate)} certified {when}, {escape(design.method)}, "
+        f"alpha {error_level(certificate):g}</p>{_view_list(certificate)}{also}</div>"
     )
+
+
+def _remarks(certificate: Certificate) -> list[str]:
+    """What is said of looks, runs and missing scores, as far as there is anything to say."""
+    every = (
+        looks_at_new_items(certificate.on_new_items or certificate),
+        score_of_runs(certificate),
+        missing_scores(certificate),
+    )
+    return list(filter(None, every))
 
 
 def _notebook_row(row: ModelRow, table: Sequence[TableColumn], size: int) -> str:
@@ -76,7 +90,8 @@ def _style(column: TableColumn) -> str:
 def _view_list(certificate: Certificate) -> str:
     """The other views, a line each."""
     lines = [
-        f"<li><bdi>{escape(name)}</bdi>: {escape(certified)} certified, leader so far <bdi>{escape(leader)}</bdi></li>"
+        f"<li><bdi>{escape(name)}</bdi>: {escape(certified)} certified"
+        f"{f', leader so far <bdi>{escape(leader)}</bdi>' if leader else ''}</li>"
         for name, _, _, certified, leader in view_rows(certificate)
     ]
     if not lines:
@@ -104,11 +119,11 @@ def to_markdown(certificate: Certificate, *, title: str | None = None) -> str:
     if certificate.views:
         cells = view_rows(certificate)[:MARKDOWN_ROWS]
         parts += _markdown_table(VIEW_HEADS, (":--", "--:", "--:", "--:", ":--"), cells, len(certificate.views), "view")
-    parts += [
-        escaped(text) for text in (missing_scores(certificate), *(note.text for note in certificate.content.notes))
-    ]
+    parts += [escaped(text) for text in (*_remarks(certificate), *(note.text for note in certificate.content.notes))]
     about = " · ".join([counted(size, "model"), item_count(certificate), run_count(certificate)])
-    return "\n\n".join([*filter(None, parts), escaped(f"{about}. {promise(certificate)}")]) + "\n"
+    needs = " ".join(needs_of_new_items(certificate))
+    assumed = f" For new items this needs: {needs}" if needs else ""
+    return "\n\n".join([*filter(None, parts), escaped(f"{about}. {promise(certificate)}{assumed}")]) + "\n"
 
 
 def _markdown_table(
@@ -135,14 +150,22 @@ _LIGATURES = re.compile(r"([-'`,?!])(?=[-'`,])")  # of two such letters LaTeX ma
 def to_latex(certificate: Certificate) -> str:
     """Rank interval, name and mean of each model, with its interval if there is one, and what it beats and loses to."""
     ranks, units, intervals = certificate.ranks, certificate.units, certificate.mean_intervals
-    heads = ["Rank", "Model", "Mean", *(["Interval"] if intervals else []), "Beats", "Loses to"]
-    lines = [rf"\begin{{tabular}}{{rl{'r' * (len(heads) - 2)}}}", r"\toprule", _latex_row(heads), r"\midrule"]
+    on_new_items = [row.rank_on_new_items for row in model_rows(certificate)] if certificate.on_new_items else []
+    new = ["New items"] if on_new_items else []
+    heads = ["Rank", *new, "Model", "Mean", *(["Interval"] if intervals else []), "Beats", "Loses to"]
+    lines = [
+        rf"\begin{{tabular}}{{{'r' * len(new)}rl{'r' * (len(heads) - len(new) - 2)}}}",
+        r"\toprule",
+        _latex_row(heads),
+        r"\midrule",
+    ]
     for place, (name, mean, ends) in enumerate(
         zip(certificate.names, certificate.means, ranks.rank_intervals, strict=True)
     ):
         words = over(certificate, place)
         shown_mean = f"{_number(units.score(mean))} ({words})" if words else _number(units.score(mean))
-        cells = [rank(ends).replace("-", "--"), latex_text(name), shown_mean]
+        ranked = [rank(ends), *on_new_items[place : place + 1]]
+        cells = [*(each.replace("-", "--") for each in ranked), latex_text(name), shown_mean]
         if intervals:
             low, high = intervals[place]
             cells.append(f"[{_number(units.at_least(low))}, {_number(units.at_most(high))}]")

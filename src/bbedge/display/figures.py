@@ -13,7 +13,7 @@ from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import has_partial, rank
 from bbedge.display.geometry import Point, can_draw, layered, leading_directions, rank_bar, ranks_in_views
 from bbedge.display.plotting import COLOURS, DASHES, INK, name_rows, new_figure
-from bbedge.display.scope import evidence_measure, title_with_view
+from bbedge.display.scope import evidence_measure, headline_name, title_with_view
 from bbedge.errors import DomainError
 from bbedge.text import display_names
 
@@ -31,7 +31,10 @@ _PALE = "#9aa5b1"
 
 
 def rank_figure(certificate: Certificate) -> Figure:
-    """The rank interval of every model, and where its mean alone would have put it."""
+    """The rank interval of every model, and where its mean alone would have put it.
+
+    Of a design about both targets the intervals on new items are below those on these items.
+    """
     from matplotlib.ticker import MaxNLocator
 
     ranks, size = certificate.ranks, len(certificate.names)
@@ -44,7 +47,12 @@ def rank_figure(certificate: Certificate) -> Figure:
         axes.hlines(rows, first - 0.35, last + 0.35, color=COLOURS[0], linewidth=thick)
     else:
         axes.fill_betweenx(rows, first - 0.5, last + 0.5, step="mid", color=COLOURS[0], linewidth=0.0)
-    marks = []
+    marks, other = [], certificate.on_new_items
+    if other and other.content.looks and size <= MOST_ROWS:
+        marks.append("thin: on new items")
+        there = [other.ranks.rank_intervals[other.names.index(name)] for name in certificate.names]
+        low, high = np.array(there).T
+        axes.hlines(rows + 0.3, low - 0.35, high + 0.35, color=COLOURS[1], linewidth=thick / 2)
     if certificate.replicates and size <= MOST_ROWS and not has_partial(certificate):
         marks.append("dot: rank of the mean")
         means = np.array([-np.inf if mean is None else mean for mean in certificate.means])
@@ -256,7 +264,7 @@ def views_figure(certificate: Certificate) -> Figure:
             "each are possible. The JSON and the page have all ranks"
         )
     intervals = ranks_in_views(whole)
-    heads = ["headline", *display_names((str(view.name) for view in whole.views), width=32)]
+    heads = [headline_name(whole).lower(), *display_names((str(view.name) for view in whole.views), width=32)]
     names = display_names(whole.names, width=32)
     if n_views > size:
         intervals, heads, names = list(zip(*intervals, strict=True)), names, heads

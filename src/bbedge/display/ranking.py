@@ -12,6 +12,8 @@ from bbedge.certificate.numbers import difference, over, rank
 
 MEAN_INTERVAL = "mean interval"
 """The head of the column of intervals of means."""
+RANK_ON_NEW_ITEMS = "new items"
+"""The head of the column of ranks on new items, beside those on these items."""
 CONTRADICTION = "contradiction"
 """Instead of an interval whose lower end is above its upper end: each of two models is certified better."""
 
@@ -26,6 +28,8 @@ class ModelRow:
     """Its name, harmless and short."""
     ranks: tuple[int, int]
     """Its best and its worst possible rank. The best is its group: no model of a group is certified above another."""
+    rank_on_new_items: str
+    """Its rank interval on new items of the same kind; empty if the design is not about both, a dash before a look."""
     mean: str
     """Its mean score."""
     mean_over: str
@@ -74,11 +78,13 @@ def model_rows(certificate: Certificate, most: int | None = None) -> tuple[Model
     """The rows in the order shown, or the first ``most`` of them."""
     ranks, units, intervals = certificate.ranks, certificate.units, certificate.mean_intervals
     found, cuts = ranks.rank_intervals, set(ranks.cuts)
+    on_new_items = _ranks_on_new_items(certificate)
     return tuple(
         ModelRow(
             index=i,
             label=certificate.labels[i],
             ranks=ends,
+            rank_on_new_items=on_new_items.get(certificate.names[i], ""),
             mean=units.score(certificate.means[i]),
             mean_over=over(certificate, i),
             mean_interval=f"{units.at_least(intervals[i][0])} to {units.at_most(intervals[i][1])}" if intervals else "",
@@ -93,12 +99,22 @@ def model_rows(certificate: Certificate, most: int | None = None) -> tuple[Model
     )
 
 
+def _ranks_on_new_items(certificate: Certificate) -> dict[str, str]:
+    """The rank interval of each model in the same view of new items, if there is one."""
+    other = certificate.on_new_items
+    if other is None:
+        return {}
+    known = map(rank, other.ranks.rank_intervals) if other.content.looks else ("-" for _ in other.names)
+    return dict(zip(other.names, known, strict=True))
+
+
 def table_columns(made: Sequence[ModelRow]) -> list[TableColumn]:
     """The table of these rows, column by column, without those that have nothing to say."""
     groups = [row.could_be if row.opens_group else "" for row in made]
     every = (
         TableColumn(head="could be", cells=groups, is_text=True, spare=2),
         TableColumn(head="rank", cells=[row.rank for row in made]),
+        TableColumn(head=RANK_ON_NEW_ITEMS, cells=[row.rank_on_new_items for row in made]),
         TableColumn(head="model", cells=[row.label for row in made], is_text=True),
         TableColumn(head="mean", cells=[row.mean for row in made]),
         TableColumn(head="mean over", cells=[row.mean_over for row in made], is_text=True),

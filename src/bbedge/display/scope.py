@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from msgspec import UNSET
 
 from bbedge.certificate.certificate import Certificate
@@ -22,8 +23,8 @@ def is_inside_first_run(certificate: Certificate) -> bool:
 
 
 def has_evidence(certificate: Certificate) -> bool:
-    """Whether there is anything to conclude from: a complete run, or a part of the first."""
-    return bool(certificate.replicates) or is_inside_first_run(certificate)
+    """Whether there is anything to conclude from: a look after a complete run, or at a part of the first."""
+    return bool(certificate.content.looks) or is_inside_first_run(certificate)
 
 
 def run_count(certificate: Certificate) -> str:
@@ -35,10 +36,100 @@ def run_count(certificate: Certificate) -> str:
 def first_run_progress(certificate: Certificate) -> str:
     """How far the first run has come; empty unless a part of it is in the evidence, and it is not complete."""
     first = certificate.content.first_pass
-    if not first or not first.checkpoint or first.complete:
+    if not first or not first.checkpoint or first.complete or certificate.is_about_new_items:
         return ""
     done = 100 * first.blocks / first.of_blocks
     return f"{done:.3g} % of blocks, checkpoint {first.checkpoint} of {first.checkpoints}"
+
+
+NEW_ITEMS = "new items of the same kind"
+"""What a claim is about that is not about the items of the benchmark alone."""
+
+
+def about_items(certificate: Certificate) -> str:
+    """Which items its claims are about: these ones, or new ones."""
+    return NEW_ITEMS if certificate.is_about_new_items else _these(n_items(certificate))
+
+
+def _these(count: int) -> str:
+    return "this item" if count == 1 else f"these {count:,} items"
+
+
+def states_target(certificate: Certificate) -> bool:
+    """Whether the design says that the claims are about new items, or about both."""
+    return (certificate.headline or certificate).content.design.target is not UNSET
+
+
+def headline_name(certificate: Certificate) -> str:
+    """What the headline is called among views: where each view is there for both, it is about these items."""
+    return "these items" if certificate.on_new_items else "Headline"
+
+
+def awaited(certificate: Certificate) -> str:
+    """Why there is nothing to conclude from yet."""
+    design, runs = certificate.content.design, certificate.replicates
+    there = f", and there {'is' if runs == 1 else 'are'} {runs:,}"
+    if certificate.is_about_new_items:
+        first = counted(min(design.schedule), "run")
+        return f"the first look is after {first}{there if runs else ''}"
+    return f"a score is made of {design.runs_of_score} runs{there}" if runs else "there is no complete run"
+
+
+def next_look(certificate: Certificate) -> str:
+    """When new items are looked at next; empty if it is about these items, which every run is a look at."""
+    if not certificate.is_about_new_items:
+        return ""
+    done = max((look.replicate for look in certificate.content.looks), default=0)
+    coming = [run for run in certificate.content.design.schedule if run > done]
+    if not coming:
+        return "There is no further look."
+    return f"The {'next' if done else 'first'} look is after {counted(coming[0], 'run')}."
+
+
+def looks_at_new_items(certificate: Certificate) -> str:
+    """When new items were looked at, what the last look certified, and when the next one is; may be empty."""
+    if not certificate.is_about_new_items:
+        return ""
+    if not has_evidence(certificate):
+        return f"New items were not looked at yet. {next_look(certificate)}"
+    *before, last = dict.fromkeys(f"{look.replicate:,}" for look in certificate.content.looks)
+    runs = f"{', '.join(before)} and {last} runs" if before else counted(int(last.replace(",", "")), "run")
+    return f"New items were looked at after {runs}: {certified_pairs(certificate)} certified. {next_look(certificate)}"
+
+
+def score_of_runs(certificate: Certificate) -> str:
+    """How many runs make a score, and which wait until there are as many; empty where every run is a score."""
+    design = certificate.content.design
+    k, word = design.runs_of_score, "succeed" if (design.of_runs or "").startswith("all") else "succeeds"
+    if k == 1:
+        return ""
+    which = f"that all {word} (pass^{k})" if word == "succeed" else f"of which one {word} (pass@{k})"
+    waiting = 0 if certificate.is_about_new_items else certificate.replicates % k
+    waits = f" {counted(waiting, 'run')} {'waits' if waiting == 1 else 'wait'} until the next score is complete."
+    return f"A score is {k} runs {which}.{waits if waiting else ''}"
+
+
+def equal_within(certificate: Certificate, *, points: bool = True) -> str:
+    """What is said of two models whose difference is bounded by the margin of the design, in score units.
+
+    Where scores are between 0 and 1, in ``points`` of a hundred, too.
+    """
+    limit = certificate.content.design.equal_limit or 0.0
+    of_100 = f" ({100 * limit:.4g} points of 100)" if points and certificate.score_range == (0.0, 1.0) else ""
+    return f"equal within {limit:.4g}{of_100}"
+
+
+def equal_pairs(certificate: Certificate) -> str:
+    """How many pairs are about equal, certified or not; empty if the design does not ask, or pairs are not known."""
+    if certificate.equal is None or certificate.is_contradicted or not has_evidence(certificate):
+        return ""
+    count = int(np.count_nonzero(np.triu(certificate.equal)))
+    above = certificate.by_pair(known=True).graph.above
+    certified = int(np.count_nonzero(certificate.equal & above))
+    one = "in each of them" if certified == count else f"in {certified:,} of them"
+    also = f"; {one} a model is also certified better, by no more than that" if certified else ""
+    verb = "is" if count == 1 else "are"
+    return f"{count:,} of {counted(certificate.n_pairs, 'pair')} {verb} known to be {equal_within(certificate)}{also}."
 
 
 def item_count(certificate: Certificate) -> str:
@@ -89,7 +180,8 @@ def view_rows(certificate: Certificate) -> list[tuple[str, ...]]:
 
 def view_share(certificate: Certificate) -> str:
     """The part of alpha that a view has."""
-    return f"{100 * (certificate.content.design.share or 1.0):.3g} %"
+    design = (certificate.headline or certificate).content.design
+    return f"{100 * (certificate.content.design.share or 1.0) * design.target_alpha / design.alpha:.3g} %"
 
 
 def certified_pairs(certificate: Certificate) -> str:
@@ -110,14 +202,15 @@ def view_leader(certificate: Certificate) -> str:
 
 
 def title_with_view(certificate: Certificate, text: str) -> str:
-    """A title that names the view, if it is not the headline's."""
-    return f"{shown(certificate.name)}: {text}" if certificate.name else text
+    """A title that names the view, if it is not the headline's, or says that the headline is about new items."""
+    name = shown(certificate.name) if certificate.name else "New items" if certificate.is_about_new_items else ""
+    return f"{name}: {text}" if name else text
 
 
 def error_level(certificate: Certificate) -> float:
-    """The largest probability of an error: of a board, that of all its claims together."""
-    board = certificate.content.board
-    return board.design.alpha if board else certificate.content.design.alpha
+    """The largest probability of an error: of a board, that of all its claims together, and of both targets."""
+    content = (certificate.headline or certificate).content
+    return content.board.design.alpha if content.board else content.design.alpha
 
 
 def confidence_level(certificate: Certificate) -> str:
@@ -135,7 +228,8 @@ def error_risk(certificate: Certificate) -> str:
 
 def promise(certificate: Certificate) -> str:
     """What is guaranteed, for all pairs, all looks and all views together."""
-    if (certificate.headline or certificate).flaw is not None:
+    whole = certificate.headline or certificate
+    if whole.flaw is not None:
         return "Nothing is guaranteed: this is not the certificate that was written."
     if certificate.is_contradicted:
         return (
@@ -145,10 +239,47 @@ def promise(certificate: Certificate) -> str:
     probability, step = f"With probability at least {confidence_level(certificate)}", f"{certificate.step:.4g}"
     often = f"however often you look{_together(certificate)}"
     if certificate.content.design.is_joint:
-        above = f"(certified: above {step})" if certificate.step else "of this benchmark"
-        return f"{probability}, everything shown here is true {above}, {often}."
+        above = f" (certified: above {step})" if certificate.step else ""
+        return f"{probability}, everything shown here is true of {_promised(whole)}{above}, {often}."
     certified = f"differences exceed {step}" if certificate.step else "comparisons are true"
-    return f"{probability} each, all certified {certified} and all margins hold, {often}."
+    return f"{probability} each, all certified {certified} and all margins hold on {_promised(whole)}, {often}."
+
+
+def _promised(whole: Certificate) -> str:
+    """The items that everything shown is about."""
+    if whole.is_about_new_items:
+        return NEW_ITEMS
+    these = _these(whole.content.items)
+    both = f" and, where new items are named, of {NEW_ITEMS}, both together"
+    return these + both if whole.content.design.target == "both" else these
+
+
+def needs_of_new_items(certificate: Certificate) -> tuple[str, ...]:
+    """What claims about new items need besides a design fixed beforehand; empty where there are no such claims."""
+    if not states_target(certificate):
+        return ()
+    runs = "Runs are independent of each other given the item, and made alike."
+    return (
+        f"{block_noun(certificate).capitalize()} are independent draws from all those of their kind.",
+        f"Nothing passes between {block_noun(certificate)}, in a run or from run to run: no shared seed, cache, judge "
+        "state or memory.",
+        "No model or prompt was chosen or tuned on these items, and no item was kept or left out for its scores.",
+        runs if certificate.content.design.of_runs else "Every run was made alike.",
+    )
+
+
+def not_claimed(certificate: Certificate) -> str:
+    """What nothing is claimed about."""
+    return (
+        "items of another kind, other prompts or settings"
+        if states_target(certificate)
+        else "other items, prompts or settings"
+    )
+
+
+def block_noun(certificate: Certificate) -> str:
+    """What is independent of each other: items, or blocks of them."""
+    return "blocks of items" if max(certificate.content.design.blocks.sizes) > 1 else "items"
 
 
 def alpha_shares(certificate: Certificate) -> str:
@@ -163,22 +294,30 @@ def alpha_shares(certificate: Certificate) -> str:
         )
     elif design.is_joint:
         words = f"Comparisons use {comparisons} of alpha and margins {margins}, so both hold together."
+    if (certificate.headline or certificate).content.design.target == "both":
+        words += " Claims about these items have half of that, and claims about new items the other half."
     if not has_views(certificate):
         return words
     subject = "This view" if certificate.name else "The headline"
-    rest = ", and the other views have the rest" if (certificate.headline or certificate).views else ""
+    rest = ", and the other views have the rest" if _others(certificate) else ""
     return f"{words} {subject} has {100 * (design.share or 1.0):.4g} % of that{rest}."
 
 
 def has_views(certificate: Certificate) -> bool:
-    """Whether several views share alpha."""
-    return bool(certificate.name or certificate.views)
+    """Whether several views share alpha, or what each target has of it."""
+    return bool(_others(certificate) or (certificate.name and certificate.headline is None))
+
+
+def _others(certificate: Certificate) -> int:
+    """How many views there are besides the headline, of one target."""
+    whole = certificate.headline or certificate
+    return sum(view.is_about_new_items is whole.is_about_new_items for view in whole.views)
 
 
 def _together(certificate: Certificate) -> str:
     if not has_views(certificate):
         return ""
-    others = len((certificate.headline or certificate).views)
+    others = _others(certificate)
     if not others:
         return " and together with all other views of the design"
     return f", in the headline and {'the other view' if others == 1 else f'all {others} other views'} together"

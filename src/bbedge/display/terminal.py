@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 
 import numpy as np
 from rich.box import Box
@@ -17,6 +18,7 @@ from bbedge.display.geometry import rank_bar
 from bbedge.display.ranking import (
     CONTRADICTION,
     MEAN_INTERVAL,
+    RANK_ON_NEW_ITEMS,
     TableColumn,
     difference_interval,
     model_rows,
@@ -26,12 +28,20 @@ from bbedge.display.ranking import (
 from bbedge.display.scope import (
     VIEW_HEADS,
     alpha_shares,
+    block_noun,
     certified_pairs,
+    equal_within,
+    error_level,
     has_evidence,
     item_count,
+    looks_at_new_items,
     missing_scores,
+    needs_of_new_items,
+    not_claimed,
     promise,
     run_count,
+    score_of_runs,
+    states_target,
     view_rows,
 )
 from bbedge.display.tables import numbers, print_table, text_table, topics, words
@@ -41,7 +51,7 @@ MOST_ROWS = 60
 """The number of models that are printed by default."""
 
 _WITH_CUTS = Box("    \n    \n ── \n    \n ╌╌ \n    \n    \n    \n")  # as SIMPLE_HEAD, and a line between sections
-_STYLES = {"could be": "bold", "rank": "bold"}
+_STYLES = {"could be": "bold", "rank": "bold", RANK_ON_NEW_ITEMS: "bold"}
 _MOST_OPEN = 10
 _WIDEST_BAR = 40
 
@@ -74,10 +84,12 @@ def show_leaderboard(
         print_table(console, _ranking(certificate, most_rows, console.width))
     if has_evidence(certificate) and certificate.pilot_replicates is None:
         _print(console, Text(_certified_line(certificate, looks_apart)))
+        _print(console, Text(looks_at_new_items(certificate.on_new_items or certificate)))
         _show_open(console, certificate, top_k)
         _print(console, _top_k_line(certificate, top_k))
     if certificate.views:
         print_table(console, _views(certificate, most_rows))
+    _print(console, Text(score_of_runs(certificate)))
     _print(console, Text(missing_scores(certificate)))
     for note in [each.text for each in certificate.content.notes] if notes is None else notes:
         _print(console, Text.assemble(("Note  ", "bold yellow"), note))
@@ -105,6 +117,7 @@ def _print(console: Console, text: Text) -> None:
 
 def _heading(certificate: Certificate, title: str | None) -> str:
     about = [f"view {shown(certificate.name)}"] if certificate.name else []
+    about += ["on new items"] if certificate.is_about_new_items and not certificate.headline else []
     parts = [counted(len(certificate.names), "model"), item_count(certificate), run_count(certificate)]
     return " · ".join([shown(title, 120) if title else certificate.content.design.method, *about, *parts])
 
@@ -145,7 +158,9 @@ def _ranking(certificate: Certificate, most_rows: int | None, width: int) -> Tab
     if n_models <= _WIDEST_BAR:  # the bars of very many models would be too wide
         bars = [_bar(row.ranks, n_models) for row in made]
         scale = "1" + str(n_models).rjust(n_models - 1)
-        drawn.insert(2, TableColumn(head=scale, cells=bars, is_text=True, spare=5))
+        drawn.insert(
+            [column.head for column in known].index("model"), TableColumn(head=scale, cells=bars, is_text=True, spare=5)
+        )
     fitting = _fitting(drawn, width)
     captions = []
     if n_models > len(made):
@@ -237,6 +252,8 @@ def _open_pair(certificate: Certificate, a: int, b: int) -> tuple[str, ...]:
     log_e, within = float(pairs.log_e[a, b]), difference_interval(certificate, a, b)
     share = min(log_e / float(pairs.log_thresholds[a, b]), 0.99) if log_e > 0.0 else 0.0
     evidence = "not tested" if np.isnan(log_e) else f"{share:.0%} of threshold"
+    if certificate.equal is not None and certificate.equal[a, b]:
+        evidence = equal_within(certificate, points=False)
     if within == CONTRADICTION:
         evidence = "-"
     return certificate.labels[a], certificate.labels[b], observed_difference(certificate, a, b), within, evidence
@@ -272,10 +289,17 @@ def _short_statement(certificate: Certificate, identity: str | None) -> Text:
     """The guarantee and its assumptions, a line each."""
     blocks = certificate.content.design.blocks
     units = "" if blocks.count == 1 else " and items" if blocks.sizes[0] == 1 else " and blocks"
-    design = identity or _identity(certificate)
+    design = f"a design fixed beforehand ({identity or _identity(certificate)})"
+    runs = "" if certificate.is_about_new_items else f"independent runs{units}, which scores cannot show, and "
+    assumed = f"Assumes {runs}{design}."
+    if states_target(certificate):
+        noun = block_noun(certificate)
+        assumed = f"{assumed}\nFor new items: {noun} are independent draws of their kind, nothing passes between them "
+        assumed += (
+            "in a run or across runs, and no model or prompt was chosen or tuned on them; scores cannot show this."
+        )
     return Text(
-        f"{promise(certificate)}\n"
-        f"Assumes independent runs{units}, which scores cannot show, and a design fixed beforehand ({design}).\n"
+        f"{promise(certificate)}\n{assumed}\n"
         "Full statement: add -v to certify or board show, or read docs/guarantees.md",
         style="dim",
     )
@@ -292,18 +316,22 @@ def _full_statement(certificate: Certificate) -> Table:
         span = f"{smallest}" if smallest == largest else f"{smallest} to {largest}"
         blocks = f"Blocks of {span} items are independent; items of one block may depend on each other"
     settings = (
-        f"{design.evidence} evidence, {design.prediction} prediction, {design.stakes} stakes, alpha {design.alpha:g}, "
-        f"tau {design.tau:g}"
+        f"{design.evidence} evidence, {design.prediction} prediction, {design.stakes} stakes, "
+        f"alpha {error_level(certificate):g}, tau {design.tau:g}"
     )
     if board:
         settings = f"{board.design.method}, tau {board.design.tau:g}, alpha {board.design.alpha:g} for the whole board"
+    runs, design_first = "", "The design was chosen before the scores were seen."
+    if not certificate.is_about_new_items:
+        runs = f"{blocks}; runs are independent (no shared cache, seed or judge state); "
+        design_first = design_first[0].lower() + design_first[1:]
     statement = {
         "guarantee": f"{promise(certificate)} This covers all pairs and all looks together. "
         f"{alpha_shares(certificate)} You may stop at any time. Rank 2-4 means: at best second, at worst fourth.",
-        "assumptions": f"{blocks}; runs are independent (no shared cache, seed or judge state); the design was chosen "
-        "before the scores were seen. The scores alone cannot show that these hold.",
-        "not claimed": "That models of an open pair are equal; anything about other items, prompts or settings.",
+        "assumptions": f"{runs}{design_first} The scores alone cannot show that these hold.",
+        "for new items": " ".join(needs_of_new_items(certificate)),
+        "not claimed": f"That models of an open pair are equal; anything about {not_claimed(certificate)}.",
         "design": f"{settings}, {_identity(certificate)}",
         "more": "docs/guarantees.md",
     }
-    return topics(statement.items(), topic="bold dim", text="dim")
+    return topics(filter(itemgetter(1), statement.items()), topic="bold dim", text="dim")

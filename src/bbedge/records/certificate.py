@@ -258,6 +258,9 @@ class Conclusions(Record, frozen=True, kw_only=True):
     """The edges of the last look alone, the winner first; absent for a method that takes nothing back."""
     unresolved: tuple[Pair, ...] | None
     """Pairs that neither an edge nor a path decides."""
+    equal: tuple[Pair, ...] | UnsetType | None = UNSET
+    """Pairs whose difference the margins bound by the equal_within of the design either way, certified or not; absent
+    if the design does not state it."""
     top_k: TopSets | None
     """For every k from 1 to one less than the number of models: the certified set, or null."""
     counts: Counts
@@ -368,9 +371,9 @@ class Document(Closing, frozen=True):
 
     All conclusions are about everything certified at any look; current_edges is what the last look alone certifies.
     Means and margins are in score units; log_e and log_w are natural logarithms. With more than 500 models log_e,
-    log_w, margins, edges, current_edges, unresolved and top_k are null, all of them together. Keys that are not
-    required are absent where a method does not have them, and where there is no board, no other view or no missing
-    score.
+    log_w, margins, edges, current_edges, unresolved, equal and top_k are null, all of them together. Keys that are not
+    required are absent where a method or design does not have them, and where there is no board, no other view or no
+    missing score.
 
     What is not inside views is about the headline. Everything together keeps alpha: the threshold of direct e-Holm
     follows from the evidence of all views.

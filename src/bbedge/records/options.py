@@ -326,6 +326,11 @@ class Options(SharedOptions, frozen=True, kw_only=True):
         return high - low
 
     @property
+    def equal_limit(self) -> float | None:
+        """How much two models may differ that are shown as equal, in score units; ``None`` if that is not stated."""
+        return None if self.equal_within is UNSET else self.equal_within * self.score_width
+
+    @property
     def certificate_share(self) -> float:
         """The part of alpha that certificates spend."""
         return 1.0 - self.resolved_margin_share - (self.mean_share or 0.0)

@@ -264,8 +264,9 @@ _KEYED: dict[str, Callable[[Any], tuple[str, ...]]] = {
     "current_edges": tuple,
     "outlook": lambda entry: tuple(sorted((entry["ahead"], entry["behind"]))),
     "unresolved": lambda entry: tuple(sorted(entry)),
+    "equal": lambda entry: tuple(sorted(entry)),
 }
-_UNORDERED = ("outlook", "unresolved")
+_UNORDERED = ("outlook", "unresolved", "equal")
 _SETS = ("top_k", "contradictions")  # listed in the order of the design, which a certificate does not state
 
 OF_SCORES: frozenset[NoteKind] = frozenset(get_args(NoteKind)) - {"beside"}

@@ -100,7 +100,7 @@ def test_before_the_first_replicate():
     page = render_page(Certificate.of(document([0.5, 0.6], replicates=0)))
     assert "Nothing is certified yet: there is no complete run." in page
     assert '<table class="ranking' not in page
-    assert "there is no complete run yet" in page
+    assert "pairs are open; there is no complete run." in page
 
 
 def test_everything_decided():

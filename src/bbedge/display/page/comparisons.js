@@ -33,6 +33,11 @@ function comparisonsOf({ doc, data, panel }) {
   const direct = new Map(listed.map(([a, b, edge]) => [a * size + b, edge]));
   const reach = byPair ? closure(listed) : [];
   const above = (a, b) => reach[a][b] && !reach[b][a];
+  const alike = new Set((doc.equal || []).flatMap(([one, other]) => {
+    const a = place.get(one), b = place.get(other);
+    return [a * size + b, b * size + a];
+  }));
+  const equal = (a, b) => (doc.equal ? alike.has(a * size + b) : null); // null where the design does not ask
   const prospects = new Map((doc.outlook || []).map((each) => {
     const a = place.get(each.ahead), b = place.get(each.behind);
     return [Math.min(a, b) * size + Math.max(a, b), each];
@@ -81,6 +86,7 @@ function comparisonsOf({ doc, data, panel }) {
     const parts = [`better by ${lead(a, b)}`];
     if (logE(a, b) !== null) parts.push(`log\u00a0e\u00a0${logE(a, b).toFixed(2)}`);
     parts.push(edge ? `certified at run\u00a0${edge.first_certified}` : "follows from other comparisons");
+    if (equal(a, b)) parts.push(`by ${atMost(-margin(b, a))} at most: ${data.equal_within}`);
     return parts.join(" \u00b7 ");
   }
 
@@ -94,6 +100,7 @@ function comparisonsOf({ doc, data, panel }) {
     if (margin(a, b) !== null && margin(b, a) !== null) {
       parts.push(`difference ${signed(atLeast(margin(a, b)))} to ${signed(atMost(-margin(b, a)))}`);
     }
+    if (equal(a, b)) parts.push(data.equal_within);
     const prospect = prospects.get(Math.min(a, b) * size + Math.max(a, b));
     if (doc.log_threshold) {
       const most = Math.max(0, ...tested), limit = prospect ? prospect.log_threshold : doc.log_threshold;
@@ -104,7 +111,7 @@ function comparisonsOf({ doc, data, panel }) {
   }
 
   return {
-    size, names, labels, place, byPair, certified, listed, closure, above, ranks, logE, margin, mean, meanItems, difference, proof, doubt,
+    size, names, labels, place, byPair, looked: doc.looks.length > 0 || (!doc.target && Boolean(doc.parts?.length)), certified, listed, closure, above, ranks, logE, margin, equal, mean, meanItems, difference, proof, doubt,
     intervals: panel.table.ranks,
   };
 }

@@ -9,30 +9,37 @@ function csvOf(rows) {
   return `${rows.map((row) => row.map(cell).join(",")).join("\r\n")}\r\n`;
 }
 
-function tableCsv({ data, panel, facts }) {
+function tableCsv({ data, panel, facts, other }) {
   const texts = panel.table, number = (text) => (Number.isNaN(parseFloat(text)) ? null : parseFloat(text));
   const interval = (text) => (text ? `[${text}]` : null); // no number, so that no spreadsheet takes it for a formula
   const known = facts.names.map((name) => data.places.get(name));
   return csvOf([
-    ["model", "best_rank", "worst_rank", "mean", "mean_items", "mean_interval", "difference_to_leader", "difference_interval", "beats", "loses_to",
+    ["model", "best_rank", "worst_rank", ...(other ? ["best_rank_new", "worst_rank_new"] : []), "mean", "mean_items", "mean_interval", "difference_to_leader", "difference_interval", "beats", "loses_to",
       ...data.info.map((column) => column.title)],
     ...facts.names.map((name, i) => [
-      name, ...texts.ranks[i], facts.mean(i), facts.meanItems(i), interval(texts.mean_intervals?.[i]), number(texts.behind[i]),
+      name, ...texts.ranks[i], ...(other ? other.intervals[other.place.get(name)] : []), facts.mean(i), facts.meanItems(i), interval(texts.mean_intervals?.[i]), number(texts.behind[i]),
       interval(texts.behind_intervals?.[i]), ...texts.counts[i],
       ...data.info.map((column) => (column.links ? column.links[known[i]] : column.kind === "number" ? column.keys[known[i]] : column.texts[known[i]])),
     ]),
   ]);
 }
 
-function pairsCsv({ facts }) {
-  const { size, names, above, margin, logE, difference } = facts;
-  const rows = [["model", "other", "result", "difference", "at_least", "at_most", "log_e", "log_e_of_opposite"]];
+// "other" is what is known of the same pairs on new items, if the page has both.
+function pairsCsv({ facts, other }) {
+  const { size, names, difference } = facts;
+  const found = (from, a, b) => [
+    from.above(a, b) ? "beats" : from.above(b, a) ? "loses to" : "open",
+    ...(from.looked ? [from.margin(a, b), from.margin(b, a) === null ? null : -from.margin(b, a), from.logE(a, b), from.logE(b, a)]
+      : [null, null, null, null]),
+    ...(from.equal(a, b) === null ? [] : [from.equal(a, b) ? "yes" : "no"]),
+  ];
+  const heads = ["result", "at_least", "at_most", "log_e", "log_e_of_opposite", ...(facts.equal(0, 1) === null ? [] : ["equal"])];
+  const rows = [["model", "other", heads[0], "difference", ...heads.slice(1), ...(other ? heads.map((head) => `${head}_new`) : [])]];
   for (let a = 0; a < size; a++) {
     for (let b = a + 1; b < size; b++) {
-      rows.push([
-        names[a], names[b], above(a, b) ? "beats" : above(b, a) ? "loses to" : "open", difference(a, b),
-        margin(a, b), margin(b, a) === null ? null : -margin(b, a), logE(a, b), logE(b, a),
-      ]);
+      const [result, ...numbers] = found(facts, a, b);
+      const there = other ? found(other, other.place.get(names[a]), other.place.get(names[b])) : [];
+      rows.push([names[a], names[b], result, difference(a, b), ...numbers, ...there]);
     }
   }
   return csvOf(rows);

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import Units, difference
 from bbedge.display.geometry import Point, can_draw, layered, ranks_in_views
+from bbedge.display.scope import headline_name
 from bbedge.text import display_names, shown
 
 MOST_LABELLED = 70
@@ -223,7 +224,7 @@ def draw_heat(whole: Certificate, *, linked: bool) -> Heat | None:
 
 def view_names(whole: Certificate) -> list[str]:
     """What the headline and the other views are called, harmless and short."""
-    return ["Headline", *display_names(str(view.name) for view in whole.views)]
+    return [headline_name(whole), *display_names(str(view.name) for view in whole.views)]
 
 
 def address(name: str | None) -> str:

@@ -9,7 +9,14 @@ from itertools import pairwise
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.derive import provenance
 from bbedge.display.ranking import CONTRADICTION
-from bbedge.display.scope import error_level, is_inside_first_run, item_count, run_count, view_share
+from bbedge.display.scope import (
+    error_level,
+    is_inside_first_run,
+    item_count,
+    run_count,
+    score_of_runs,
+    view_share,
+)
 from bbedge.records.certificate import Prospect
 from bbedge.text import counted, listed, shown
 
@@ -17,6 +24,7 @@ from bbedge.text import counted, listed, shown
 def page_summary(certificate: Certificate) -> str:
     """What was compared."""
     about = [f"View {shown(certificate.name)}"] if certificate.name else []
+    about += ["On new items"] if certificate.is_about_new_items and not certificate.headline else []
     time = provenance(certificate.content).time
     written = [time[:10]] if time else []
     models = counted(len(certificate.names), "model")
@@ -47,6 +55,15 @@ def shown_looks(certificate: Certificate) -> str:
     where = "the JSON lists them" if certificate.pairs else "the JSON has the ranks that follow from them"
     also = f"Earlier looks certified {counted(earlier, 'more comparison')}, still valid; {where}."
     return f"This page shows the last look alone. {also}"
+
+
+def when_to_look(certificate: Certificate) -> str:
+    """After which runs looks count, and that all of them are covered."""
+    k = certificate.content.design.runs_of_score
+    when = "after every run" if k == 1 else f"after every {k} runs, which make a score"
+    if certificate.is_about_new_items:
+        return "New items are looked at only after the runs that the design names: the guarantee covers these looks."
+    return f"You may look at the results {when}: the guarantee covers all looks together."
 
 
 def pilot_result(certificate: Certificate) -> str:
@@ -103,13 +120,20 @@ def design_facts(certificate: Certificate) -> Iterator[tuple[str, str]]:
         weighed, largest = counted(design.weights.items, "item"), f"{100 * design.weights.largest:.3g} %"
         yield "Weights", f"{weighed} with a weight; the largest share of one item is {largest}"
     if certificate.views:
-        yield "Views", f"the headline with {view_share(certificate)} of alpha, {_shares_of_views(certificate)}"
+        name = "these items" if certificate.on_new_items else "the headline"
+        yield "Views", f"{name} with {view_share(certificate)} of alpha, {_shares_of_views(certificate)}"
     if design.gaps:
         yield "Missing scores", f"{design.gaps}: each counts against whichever model it could help"
     if design.checkpoints:
         at = ", ".join(f"{100 * fraction:.3g}" for fraction in design.checkpoints.fractions)
         seed = design.checkpoints.order_seed
         yield "Checkpoints", f"at {at} % of the blocks of the first run, whose order has the seed {seed}"
+    if schedule := (certificate.on_new_items or certificate).content.design.schedule:
+        yield "Looks at new items", "after " + ", ".join(f"{run:,}" for run in schedule) + " runs"
+    if design.of_runs:
+        yield "A score", f"{design.of_runs}: {score_of_runs(certificate)}"
+    if design.equal_limit is not None:
+        yield "Equal", f"within {design.equal_limit:.4g} either way, in score units"
     yield "Runs", run_count(certificate) if is_inside_first_run(certificate) else f"{content.replicates:,}"
     if pilot:
         chosen = listed(pilot.candidate, limit=20)

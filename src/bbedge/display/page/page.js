@@ -41,9 +41,16 @@
   const where = whereModels(data);
   let current = data.opened, listening = new AbortController(), shown = null;
 
+  const documentOf = (panel) => (panel.view === null ? whole : { ...whole, ...whole.views[panel.view] });
+  // The same view of new items, where the page has both.
+  function other() {
+    const panel = data.panels[shown.panel.on_new_items];
+    return panel && comparisonsOf({ doc: documentOf(panel), data, panel });
+  }
+
   function start() {
     const panel = data.panels[current];
-    const doc = panel.view === null ? whole : { ...whole, ...whole.views[panel.view] };
+    const doc = documentOf(panel);
     shown = { panel, ...showPanel({ doc, data, panel, signal: listening.signal, where, onKeep: remember }) };
     where?.enter(panel.view === null ? "" : doc.name, shown.facts.names, shown.facts.labels);
     for (const link of all("[data-view]")) {
@@ -99,8 +106,8 @@
   if (location.hash) follow();
 
   byId("download").addEventListener("click", () => save(JSON.stringify(whole), "application/json", "certificate.json"));
-  byId("download-table")?.addEventListener("click", () => save(tableCsv({ data, ...shown }), "text/csv", "leaderboard.csv"));
-  byId("download-pairs")?.addEventListener("click", () => save(pairsCsv(shown), "text/csv", "pairs.csv"));
+  byId("download-table")?.addEventListener("click", () => save(tableCsv({ data, ...shown, other: other() }), "text/csv", "leaderboard.csv"));
+  byId("download-pairs")?.addEventListener("click", () => save(pairsCsv({ ...shown, other: other() }), "text/csv", "pairs.csv"));
   byId("print").addEventListener("click", () => window.print());
   root.classList.add("scripted");
 })();

@@ -17,6 +17,7 @@ from bbedge.certificate.provenance import packed_text
 from bbedge.core.scores import Scores
 from bbedge.display.page.drawing import address
 from bbedge.display.page.table import InfoColumn, PageView
+from bbedge.display.scope import equal_within
 from bbedge.text import counted, shown
 
 MOST_MODELS = 60
@@ -136,16 +137,19 @@ def embedded(
 
     ``views`` is what the page can show in full, ``opened`` which of it the page opens with.
     """
+    of_page = {view.certificate.name: place for place, view in enumerate(views)}
     places, names = [each.name for each in certificate.views], [model.name for model in certificate.content.models]
     is_small = (1 + len(certificate.views)) * len(certificate.names) ** 2 <= most_plain**2
     content = {
         "shown": certificate.shown,
         "decimals": certificate.units.decimals,
         "step": certificate.step,
+        **({} if certificate.equal is None else {"equal_within": equal_within(certificate, points=False)}),
         "opened": opened,
         "panels": [
             {
                 "view": places.index(view.certificate.name) if view.certificate.name in places else None,
+                "on_new_items": of_page.get(other.name) if (other := view.certificate.on_new_items) else None,
                 "link": address(view.certificate.name),
                 "order": view.certificate.order,
                 "labels": view.certificate.labels,
