@@ -66,7 +66,7 @@ def of_view(certifier, name, design):
 def test_every_view_at_every_look(case, kind):
     values, items, _ = table(case)
     want, design = expected(case), design_of(case, kind)
-    assert design.shares == pytest.approx(
+    assert tuple(part.share for part in design.parts) == pytest.approx(
         [want["views"][n]["share"] for n in (HEADLINE, *(v.name for v in design.views))]
     )
     assert int(np.isnan(values).sum()) == want["gaps"]

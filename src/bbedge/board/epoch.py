@@ -376,8 +376,7 @@ class Epoch:
     ) -> None:
         """Remember the counts of a look: after a replicate, or at a checkpoint with so many models running.
 
-        ``runs_of`` are the stages that have taken in scores, and how many runs each has come to: a view is looked at
-        where one of them says so.
+        ``runs_of`` has the stages with new scores, and the runs of each: a view is looked at where one says so.
         """
         replicate = self.replicates if upto is None else 1
         seen: Mapping[str, Outcome | ViewOutcome] = {**outcome.views, HEADLINE: outcome}
@@ -386,8 +385,8 @@ class Epoch:
             if view not in seen:
                 raise BoardError(f"a look at the view {quoted(view)} is not recorded; verify the board")
             if any(is_look[place] for is_look in are_looks):
-                count = LookCount(replicate=replicate, **asdict(seen[view].look), upto=upto, models=models)
-                self.looks_at[view].append(count)
+                tally = asdict(seen[view].look)
+                self.looks_at[view].append(LookCount(replicate=replicate, **tally, upto=upto, models=models))
 
     def outcome(self, found: Found) -> Outcome:
         """What the last look showed; ``found`` is what it certified for the first time."""

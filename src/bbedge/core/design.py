@@ -111,13 +111,7 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
                 Argument("planned", self.planned), f" has no meaning with {self.stakes} stakes; leave it out"
             )
         if self.stakes != "given":
-            # The hash stands for a rule's values by its name, so the values must be the rule's.
-            own = self._stakes_by(self.stakes, self.planned)
-            if len(own.values) != len(self.grid.values) or not (
-                np.allclose(own.values, self.grid.values, rtol=1e-12, atol=0.0)
-                and np.allclose(own.weights, self.grid.weights, rtol=1e-12, atol=0.0)
-            ):
-                raise DesignError(f"these are not the {self.stakes} stakes of this design; call other grids given")
+            self.grid.check_rule(self._stakes_by(self.stakes, self.planned), self.stakes)
         self.grid.check_width(self)
 
     @classmethod
@@ -294,11 +288,6 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
             *(view.is_of_new_items or self.target == "new-items" for view in self.views),
         )
         return tuple(runs in self.schedule if its else runs % self.runs_of_score == 0 for its in is_new)
-
-    @property
-    def shares(self) -> tuple[float, ...]:
-        """What each view has of alpha, the headline first."""
-        return (self.share, *(view.share for view in self.views))
 
     def with_planned(self, replicates: int) -> Design:
         """The same design for this number of planned replicates."""

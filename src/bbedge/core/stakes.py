@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from bbedge.errors import DesignError, DomainError
 
 if TYPE_CHECKING:
@@ -67,6 +69,12 @@ class Stakes:
     def is_wide(self) -> bool:
         """Whether some stake lies above what an arbitrary prediction allows."""
         return max(self.values) > CENTRED_MAX
+
+    def check_rule(self, own: Stakes, rule: str) -> None:
+        """Refuse values that are not those of a rule: the hash of a design stands for them by the rule's name."""
+        pairs = ((own.values, self.values), (own.weights, self.weights))
+        if not all(len(one) == len(other) and np.allclose(one, other, rtol=1e-12, atol=0.0) for one, other in pairs):
+            raise DesignError(f"these are not the {rule} stakes of this design; call other grids given")
 
     def check_width(self, design: Design) -> None:
         """Refuse stakes that are too wide for a kind of evidence, or for the margin."""

@@ -124,7 +124,11 @@ def test_direct_e_holm_inside_the_run_is_that_of_the_definition(views):
     design = make(holm="direct", views=views, alpha=0.6)
     data, certifier = panels(1, strength=0.6), Certifier(design)
     looks = parts_of(certifier, data[0])
-    shares = {(v, a, b): share for v, share in enumerate(design.shares) for a, b in itertools.permutations(range(3), 2)}
+    shares = {
+        (v, a, b): share
+        for v, share in enumerate(tuple(part.share for part in design.parts))
+        for a, b in itertools.permutations(range(3), 2)
+    }
     standing, found = set(), []
     for number, look in enumerate(looks):
         evidence = {

@@ -82,7 +82,7 @@ def test_an_empty_view_changes_nothing():
 
 def test_every_view_has_the_stakes_of_its_size_and_share():
     made = design(shares={"math": 0.3})
-    assert made.shares == pytest.approx((0.35, 0.35, 0.3))
+    assert tuple(part.share for part in made.parts) == pytest.approx((0.35, 0.35, 0.3))
     for part, share, items in zip(made.parts, (0.35, 0.35, 0.3), (8, 3, 5), strict=True):
         grid = design_stakes(
             alpha=made.certificate_alpha, cap=wide_max(0.5), n_directions=6 / share, effective_blocks=items
@@ -159,7 +159,11 @@ def test_staggered_e_holm_over_views_is_that_of_every_set(seed, n_models, means,
         for r in range(1, looks + 1)
     ]
     wanted = oracle.staggered(
-        by_look, design_entries(made.planned), made.grid.weights, made.certificate_alpha, made.shares
+        by_look,
+        design_entries(made.planned),
+        made.grid.weights,
+        made.certificate_alpha,
+        tuple(part.share for part in made.parts),
     )
     assert found == wanted
     assert {edge[0] for edge in wanted[-1]} >= {0, 1}
