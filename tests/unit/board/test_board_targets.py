@@ -11,6 +11,7 @@ import pytest
 import bbedge
 from bbedge import Board, BoardDesign, verify_certificate
 from bbedge.board import CheckpointRule
+from bbedge.board.words import announcement
 from bbedge.core.design import Design
 from bbedge.core.leaderboard import run
 from bbedge.errors import BoardError, CopiedReplicateError, DesignError
@@ -217,3 +218,11 @@ def test_looks_inside_the_first_run_are_about_these_items_alone(tmp_path):
     assert verify_certificate(content, board).verified
     assert verify_certificate(content, table).verified
     assert json.loads(Board.open(tmp_path / "b.bbedge").certificate().to_json()) == content
+
+
+def test_what_is_published_states_the_target(tmp_path):
+    board = board_of(tmp_path, target="both", looks=[2, 4], look_weights=[0.3, 0.7], of_runs="any:2")
+    text = announcement(board)
+    assert "2 runs make one score: whether one of them succeeds." in text
+    assert "new items of the same kind, beside these items and with half of alpha each" in text
+    assert "with weights: 2 (0.3), 4 (0.7)." in text
