@@ -89,6 +89,13 @@ def _check_model(state: BoardState, event: ModelAdded) -> None:
 def _check_items(state: BoardState, event: ItemsAdded) -> None:
     refuse_unless(not state.in_pilot, "the pilot is not finished; add the items afterwards")
     refuse_unless(bool(event.items), "no items given; an epoch needs at least one new item")
+    # An epoch runs the items of the one before again. Its panels are fresh, and as draws these items are not: which
+    # models are left, and whether there is another epoch, may depend on what was seen of them.
+    refuse_unless(
+        not state.design.target,
+        "this board claims what holds of new items, and evidence about these cannot start again on items that were "
+        "seen; make a new board of the new items alone",
+    )
     known = set(state.epoch.items)
     again = [item for item in event.items if item in known]
     if again:

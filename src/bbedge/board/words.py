@@ -91,6 +91,7 @@ def announcement(board: Board) -> str:
     parts = [
         f"We will compare {len(epoch.models)} models ({listed(epoch.models, limit=10)}) on {len(epoch.items):,} items "
         f"in {len(set(epoch.blocks)):,} blocks{', with complete replicates' if design.incomplete == 'refuse' else ''}.",
+        *_announced_target(board),
         *_announced_views(board),
         *_announced_gaps(board),
         *_announced_checkpoints(board),
@@ -103,6 +104,22 @@ def announcement(board: Board) -> str:
         f"Ledger {board.head}",
     ]
     return "\n".join(parts)
+
+
+def _announced_target(board: Board) -> Iterator[str]:
+    """What counts as a score, and what is claimed of new items, where anything is."""
+    design = board.design
+    if design.of_runs:
+        succeed = "all of them succeed" if design.of_runs.startswith("all") else "one of them succeeds"
+        yield f"{design.runs_of_score} runs make one score: whether {succeed}."
+    if design.target:
+        looks = ", ".join(f"{run} ({weight:.3g})" for run, weight in design.schedule.items())
+        beside = ", beside these items and with half of alpha each" if design.target == "both" else ""
+        yield (
+            f"Claimed is what holds of new items of the same kind{beside}: blocks of items are independent draws, and "
+            "no model was chosen or tuned on these items. New items are looked at after so many runs, with weights: "
+            f"{looks}."
+        )
 
 
 def _announced_views(board: Board) -> Iterator[str]:

@@ -113,6 +113,7 @@ def of_view(whole: Document, view: ViewRecord) -> Document:
     return msgspec.structs.replace(
         whole,
         design=msgspec.structs.replace(whole.design, **own),
+        first_pass=UNSET if view.target else whole.first_pass,  # inside of it there is no look at new items
         view=view.name,
         views=msgspec.UNSET,
         **{key: getattr(view, key) for key in Conclusions.__struct_fields__},

@@ -60,6 +60,9 @@ def forecast_lines(forecast: CostForecast, study: EvaluationSpec) -> list[str]:
         lines += ["", f"Without a pilot: at least one request for each {thing}. Tokens and cost are not known."]
     if forecast.pilot and forecast.one_run.tokens is not None and forecast.one_run.cost is None:
         lines.append("For the cost, add the price of every model under [prices].")
+    if forecast.looks:
+        looks = ", ".join(map(str, forecast.looks))
+        return [*lines, f"New items are looked at after {looks} runs, and the study stops only after such a look."]
     return [*lines, "A study stops as soon as its question is answered, which is often after few runs."]
 
 

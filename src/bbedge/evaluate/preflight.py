@@ -128,6 +128,8 @@ class CostForecast:
     """Runs in the budget."""
     samples: int
     """Samples in a run of one model; for a command, items."""
+    looks: tuple[int, ...]
+    """After how many runs new items are looked at, where the study is about them: it stops at one of these looks."""
     pilot: int
     """Samples of the pilot for each model; 0 if there was none."""
     spent: Usage
@@ -144,6 +146,7 @@ class CostForecast:
             "whole_budget": asdict(self.whole),
             "budget": self.budget,
             "samples": self.samples,
+            "looks": list(self.looks),
             "pilot": self.pilot,
             "spent": {"requests": self.spent.calls, "tokens": self.spent.total_tokens},
         }
@@ -248,6 +251,7 @@ def _forecast(study: EvaluationSpec, units: int, pilot: Mapping[str, list[Usage]
         whole=estimate(study.names, study.file.budget),
         budget=study.file.budget,
         samples=units,
+        looks=tuple(study.design.schedule),
         pilot=min((len(each) for each in pilot.values()), default=0),
         spent=spent,
     )

@@ -39,6 +39,7 @@ from bbedge.evaluate.study_board import FirstRunSchedule, RunSegment, journal_of
 from bbedge.evaluate.usage import Reached, Spent, reached_limit
 from bbedge.records.journal import Usage
 from bbedge.records.study import Names
+from bbedge.records.values import Target
 
 
 def evaluate(
@@ -138,7 +139,7 @@ class _Runner:
             if reason is None:
                 self._drop()
                 if len(board.state.active) < 2:
-                    reason = "nothing-left"
+                    reason = "answered" if self._answer().answered else "nothing-left"
                 elif at_most is not None and self._place - before >= at_most:
                     reason = "asked"
             if reason is not None:
@@ -178,13 +179,26 @@ class _Runner:
         if leaderboard.is_contradicted:
             return "contradiction"
         answer = None if self.board.state.in_pilot else self._answer()
-        if answer is not None and (answer.contradicted or answer.answered):
-            return "contradiction" if answer.contradicted else "answered"
-        return "budget" if self._place > self.call.study.file.budget else None
+        if answer is not None and answer.contradicted:
+            return "contradiction"
+        budget, state = self.call.study.file.budget, self.board.state
+        # What was run since the last look is looked at before the study stops, whichever target has the answer.
+        awaited = any(state.epoch.replicates < look <= budget - state.epoch.pilots for look in self._looks.values())
+        if answer is not None and answer.answered and not awaited:
+            return "answered"
+        return "budget" if self._place > budget else None
+
+    @property
+    def _looks(self) -> dict[Target, int]:
+        """After how many runs each target is looked at: after those that there are, or else next."""
+        state = self.board.state
+        return state.design.next_looks(state.epoch.replicates - 1)
 
     def _drop(self) -> None:
         state = self.board.state
         if state.in_pilot or not (state.epoch.replicates or state.epoch.is_inside_first_run):
+            return
+        if self._looks.get("benchmark", 0) > state.epoch.replicates:  # inside a score of several runs
             return
         needed = self.call.study.question.needed(self._leaderboard(), drop=self.call.study.file.drop)
         gone = tuple(model for model in state.active if model not in needed)

@@ -260,6 +260,12 @@ def _question_and_design(file: StudyFile, *, source: str) -> dict[str, Any]:
     # Only of the stakes that depend on it. Pilots are part of the budget, but not evidence.
     if design.method == "bb-edge-x" and design.stakes in (UNSET, "design") and "planned" not in given:
         design = changed(design, planned=max(1, file.budget - (design.pilot or 0)))
+    last = file.budget - (design.pilot or 0)
+    if last > 0 and last not in design.next_looks(last - 1).values():
+        raise DesignError(
+            f"{source}: there is no look after all {file.budget} runs of the budget, so that the last ones would be "
+            "for nothing; change the budget, looks or of_runs"
+        )
     left_out = (*(key for key in FILLED_IN if key not in given), *left_out)
     return {"question": question, "design": design, "left_out": left_out}
 

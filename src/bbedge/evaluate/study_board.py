@@ -210,7 +210,9 @@ def asks_for_looks(study: EvaluationSpec, benchmark: Benchmark) -> bool:
     design = study.design
     if "checkpoints" not in study.left_out:
         return bool(design.checkpoints)
-    return design.method == "bb-edge-x" and design.family == "all" and len(set(benchmark.blocks)) >= LEAST_BLOCKS
+    if design.method != "bb-edge-x" or design.family != "all" or design.target == "new-items" or design.of_runs:
+        return False
+    return len(set(benchmark.blocks)) >= LEAST_BLOCKS
 
 
 def can_stop_inside(benchmark: Benchmark) -> bool:

@@ -10,6 +10,8 @@ import pytest
 
 import bbedge
 from bbedge import Board, BoardDesign, verify_certificate
+from bbedge.board import CheckpointRule
+from bbedge.board.words import announcement
 from bbedge.core.design import Design
 from bbedge.core.leaderboard import run
 from bbedge.errors import BoardError, CopiedReplicateError, DesignError
@@ -183,3 +185,44 @@ def test_what_is_next_says_when_each_target_is_looked_at(tmp_path):
     for number in (1, 2, 3, 4):
         add(board, rng, number)
     assert board.next_run.looks == {"benchmark": 5}
+
+
+def test_items_that_were_seen_are_no_draws_of_a_new_epoch(tmp_path):
+    """Which models an epoch begins with may depend on these items, and its evidence would start again on them."""
+    board = board_of(tmp_path, target="both")
+    with pytest.raises(BoardError, match="make a new board of the new items alone"):
+        board.add_items(
+            ["more"],
+        )
+    assert len(board.state.epochs) == 1
+
+
+def test_looks_inside_the_first_run_are_about_these_items_alone(tmp_path):
+    design = BoardDesign(target="both", looks=(1, 2), checkpoints=CheckpointRule(fractions=(0.25, 0.5)))
+    board = Board.create(tmp_path / "b.bbedge", design, models="abc", items=ITEMS, order_seed=5)
+    rng = np.random.default_rng(11)
+    panel = values(rng, "abc", 1, ITEMS)[0]
+    for _ in range(2):
+        items = board.next_items
+        part = panel[:, [ITEMS.index(item) for item in items]]
+        board.add(bbedge.Scores.of(part[None], models="abc", items=items), upto=board.next_checkpoint.blocks)
+    inside = board.leaderboard()
+    assert len(inside.early.looks) == 2
+    assert inside.view("new items").early is None
+    assert verify_certificate(json.loads(board.certificate().to_json()), board).verified
+    board.add(numbered(panel, "abc", 1))
+    assert looks_of(board) == {None: [1], "new items": [1]}
+    board.verify()
+    content = json.loads(board.certificate().to_json())
+    table = bbedge.Scores.of(panel[None], models="abc", items=ITEMS)
+    assert verify_certificate(content, board).verified
+    assert verify_certificate(content, table).verified
+    assert json.loads(Board.open(tmp_path / "b.bbedge").certificate().to_json()) == content
+
+
+def test_what_is_published_states_the_target(tmp_path):
+    board = board_of(tmp_path, target="both", looks=[2, 4], look_weights=[0.3, 0.7], of_runs="any:2")
+    text = announcement(board)
+    assert "2 runs make one score: whether one of them succeeds." in text
+    assert "new items of the same kind, beside these items and with half of alpha each" in text
+    assert "with weights: 2 (0.3), 4 (0.7)." in text
