@@ -193,6 +193,7 @@ def plans(bench: Bench) -> None:
     bench("plan --models 4 --items 500 --json plan.json")
     bench("plan --models 3 --items 200 --block-size 4 --correlation 0.3 --mean 0.8 --tokens 500 --price 2")
     bench("plan scores.csv --json plan.json --replicates 1,4 --difference 0.1")
+    bench("plan scores.csv --json plan.json --replicates 1,4 --difference 0.1 --target both")
     bench.write("policy.toml", 'candidate = "three-shot"\nbaseline = "plain"\n[[claims]]\nnot_worse_by = 0.05\n')
     bench("plan --policy policy.toml --items 300 --json gate.json")
     bench("plan scores.csv --policy policy.toml")

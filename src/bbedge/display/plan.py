@@ -231,7 +231,7 @@ class ResolutionPlan:
             Text(
                 "This is a forecast, not a guarantee. It assumes that no other pair is certified yet, which is "
                 "conservative, the noise stated above, and that you state the number of replicates with --planned. "
-                "Certificates do not depend on the forecast." + (f" {_MORE_ITEMS}" if is_new else ""),
+                "Certificates do not depend on the forecast." + (_MORE_ITEMS if is_new else ""),
                 style="dim",
             )
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+from dataclasses import replace
 
 import jsonschema
 import pytest
@@ -17,6 +18,7 @@ from bbedge.certificate.provenance import digest, verify_command
 from bbedge.core.scores import SourceFile
 from bbedge.errors import DomainError, FormatError
 from bbedge.records.certificate import SourceRecord
+from bbedge.records.notes import Note
 from bbedge.verify.differences import compare_files
 from unit.certificate.documents import certified, checked, drawn, schema, suite
 
@@ -31,6 +33,13 @@ def test_panels_alone_have_no_provenance():
     facts = provenance(made)
     assert (facts.time, facts.scores, facts.sources, facts.digest) == (UNSET,) * 4
     assert verify_command(made) == "bbedge verify certificate.json SCORES..."
+
+
+@pytest.mark.parametrize("target", ["new-items", "both"])
+def test_a_note_about_a_shared_seed_stays_with_claims_about_new_items(target):
+    note = Note(kind="seed", text="All items of a run share one seed ('7').")
+    made = bbedge.certify(replace(SCORES, notes=(note,)), target=target).certificate()
+    assert json.loads(made.to_json(time=TIME))["notes"] == [{"kind": "seed", "text": note.text, "subject": []}]
 
 
 def test_scores_of_python_have_a_hash_and_no_files():
