@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -51,14 +52,14 @@ def main() -> None:
         for axes, (difference, title) in zip(panels, titles.items(), strict=True):
             for place, (name, target) in enumerate(CLAIMS.items()):
                 share = 100 * certified(difference, target)
-                print(title.split("\n")[0], name, share.round(1).tolist())
+                sys.stdout.write(f"{difference} {name}: {share.round(1).tolist()}\n")
                 axes.plot(runs, share, DASHES[place], marker="o", markersize=3, color=COLOURS[place], label=name)
             axes.set(xlabel=f"runs of the same {ITEMS} items", ylim=(-3, 103), xticks=runs)
             axes.set_title(title, loc="left")
         panels[0].set_ylabel("certified, % of repetitions")
         panels[0].legend(loc="upper left")
     save_figure(figure, PICTURE)
-    print(f"wrote {PICTURE}")
+    sys.stdout.write(f"wrote {PICTURE}\n")
 
 
 if __name__ == "__main__":
