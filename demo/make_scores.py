@@ -114,12 +114,42 @@ def leaderboard(rng: np.random.Generator) -> None:
     write("models.csv", ["model", "organisation", "price"], known)
 
 
+def questions(rng: np.random.Generator) -> None:
+    """Alder and birch are as good at this kind of question, each at its own half; cedar is better at the kind.
+
+    Of these questions a few more suit alder, as chance has it in every seventh draw of 400.
+    """
+    own = rng.permutation(np.where(np.arange(400) < 215, 0.35, -0.35))
+    chances = {"alder": 0.5 + own, "birch": 0.5 - own, "cedar": np.full(400, 0.8)}
+    rows: list[Row] = [
+        [model, f"q{item + 1:03}", run, int(rng.random() < right)]
+        for run in range(1, 9)
+        for model, of_items in chances.items()
+        for item, right in enumerate(of_items)
+    ]
+    write("questions.csv", ["model", "item", "replicate", "score"], rows)
+
+
+def agents(rng: np.random.Generator) -> None:
+    """Steady solves seven of ten tasks nearly always, the others hardly ever; lucky, any task in eight of ten runs."""
+    chances = np.where(rng.random(200) < 0.7, 0.98, 0.02)
+    rows: list[Row] = [
+        [agent, f"task-{task + 1:03}", run, int(rng.random() < (of_steady if agent == "steady" else 0.8))]
+        for run in range(1, 9)
+        for agent in ("lucky", "steady")
+        for task, of_steady in enumerate(chances)
+    ]
+    write("agents.csv", ["model", "item", "replicate", "score"], rows)
+
+
 KINDS: dict[str, Callable[[np.random.Generator], None]] = {
     "prompts": prompts,
     "dialogues": dialogues,
     "missing": missing,
     "suite": suite,
     "leaderboard": leaderboard,
+    "questions": questions,
+    "agents": agents,
 }
 
 

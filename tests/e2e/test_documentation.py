@@ -247,7 +247,7 @@ def test_links_to_sections_lead_to_headings(page):
 LONG_PAGES = (
     "docs/gallery.md",
     *(f"docs/howto/{name}.md" for name in ("missing", "prompts", "publish", "suites", "verify")),
-    *(f"docs/howto/{name}.md" for name in ("blocks", "certificate", "gate", "harness")),
+    *(f"docs/howto/{name}.md" for name in ("blocks", "certificate", "gate", "harness", "target")),
 )
 FIRST_PAGE = "docs/tutorial/first-leaderboard.md"
 

@@ -177,7 +177,7 @@ class Certifier:
                 if design.checkpoints is not None:
                     procedure.first_checkpoint[place] = arrays[f"first_checkpoint{end}"]
                 seen.resume(arrays[f"current{end}"], arrays[f"looks{end}"])
-                if seen.looks:
+                if seen.looks and not view.design.target:
                     seen.best_bounds = view.space.asarray(arrays[f"best_bounds{end}"])
                     seen.best_means = arrays.get(f"best_means{end}")
             if design.checkpoints is not None and evidence.runs:
@@ -214,6 +214,7 @@ class Certifier:
         design, bounds = evidence.design, to_numpy(evidence.lower_bounds())
         if design.is_joint:  # where both hold, a certified direction exceeds tau
             bounds = np.where(edges, np.maximum(bounds, design.tau), bounds)
+        best = bounds if design.target and seen.looks else seen.best_bounds
         return Leaderboard(
             design=design,
             replicates=self._evidence.runs,
@@ -223,7 +224,7 @@ class Certifier:
             log_thresholds=needed,
             lower_bounds=bounds,
             mean_bounds=evidence.mean_bounds(),
-            best_bounds=None if seen.best_bounds is None else to_numpy(seen.best_bounds),
+            best_bounds=None if best is None else to_numpy(best),
             best_mean_bounds=seen.best_means,
             graph=self.graph(place),
             current_edges=to_numpy(seen.current).copy(),
@@ -267,7 +268,9 @@ class _Seen:
         self.best_means: Matrix | None = None  # the tightest bounds of every mean at any look
 
     def tighten(self, evidence: ViewEvidence) -> None:
-        """Keep the tightest bounds of any look: all of them hold together."""
+        """Keep the tightest bounds of any look: all of them hold together. Of new items, that is the last."""
+        if evidence.design.target:
+            return
         bounds, means = evidence.lower_bounds(), evidence.mean_bounds()
         known, xp = self.best_bounds, evidence.space.xp
         self.best_bounds = bounds if known is None else xp.maximum(known, bounds)

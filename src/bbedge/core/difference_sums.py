@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np  # noqa: F401 - for the example
 
@@ -21,8 +22,8 @@ class DifferenceSums:
     """
 
     def __init__(self, space: Space) -> None:
-        self._xp = space.xp
-        self._held: dict[object, Array] = {}
+        self._space, self._xp = space, space.xp
+        self._held: dict[Any, Array] = {}
         self._square = True
         self._last: Array | None = None  # the sums of squares, where those of fourth powers follow from them
 
@@ -66,6 +67,15 @@ class DifferenceSums:
         self._hold("binary", self._product(rows, cols))
         for name, side in (("rows", rows), ("cols", cols)):
             self._hold(("binary", name), self._xp.sum(side, axis=-1))
+
+    def add_whole(self, rows: Array, cols: Array, wanted: Mapping[int, None], unit: int) -> None:
+        """Add a chunk of whole numbers that stand for multiples of one over the unit: in single precision, exactly."""
+        part = DifferenceSums(self._space)
+        part.add(rows, cols, wanted)
+        self._square = part._square
+        for key, value in part._held.items():
+            degree = key[1] if key[0] == "moment" else sum(key)
+            self._hold(key, self._xp.astype(value, self._xp.float64) / unit**degree)
 
     def _product(self, left: Array, right: Array) -> Array:
         return left @ self._xp.matrix_transpose(right)

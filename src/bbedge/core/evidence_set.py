@@ -124,10 +124,11 @@ class EvidenceSet:
         if new:
             self._outcomes.add(scores, space)
             weight = design.schedule.get(self.runs)
+            outcomes = self._outcomes.values() if weight else None
             for of_new in new:
                 of_new.replicates = self.runs
-                if weight is not None:
-                    of_new.take_look(weight)
+                if weight:
+                    of_new.take_look(weight, outcomes)
         if design.of_runs:
             self._waiting.append(scores)
             if len(self._waiting) < design.runs_of_score:

@@ -27,7 +27,7 @@ from bbedge.records.values import Target
 
 @dataclass(frozen=True, kw_only=True)
 class NewItemsForecast(Forecast):
-    """What a design about new items can resolve; what is assumed is about the population that the blocks are drawn from.
+    """What a design about new items can resolve; assumptions are about the population that blocks are drawn from.
 
     >>> design = Design.make(["a", "b"], [f"q{i}" for i in range(500)], target="new-items")
     >>> forecast = NewItemsForecast(design=design, assumed=PairAssumptions(noise=0.06, unevenness=0.06))

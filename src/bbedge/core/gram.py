@@ -22,6 +22,7 @@ from bbedge.core.penalties import Bound, Columns, Directions, Features, Penalty,
 from bbedge.records.values import EvidenceKind
 
 _SOME = 64  # models whose mean stands for that of all
+_EXACT = 1 << 24  # up to here single precision has every whole number
 _UP = 1.0 + 2.0**-40  # more than the roundings of a mass, which is only ever a bound
 
 
@@ -49,8 +50,8 @@ class GramPenalty(Penalty):
         self, powers: Mapping[int, Floats], of_block: Rows, largest: int, *, space: Space, pairs: Directions
     ) -> None:
         super().__init__(space, pairs)
-        self.keep_binary = False
-        """Whether fewer products are taken where residuals are 0 and 1; other roundings make the last digits differ."""
+        self.unit = 0
+        """Residuals that are whole multiples of one over this stay so, which makes products cheap; 0 if none are."""
         self.is_symmetric = 3 not in powers
         self._powers = dict(sorted(powers.items()))
         self._top = max(powers)
@@ -61,12 +62,13 @@ class GramPenalty(Penalty):
         self._residual_error = (largest + 8) * 2 * UNIT
 
     def _chunks(
-        self, residuals: Columns, places: Rows, *, may_be_binary: bool = False
+        self, residuals: Columns, places: Rows, *, unit: int = 0
     ) -> Iterator[tuple[Rows, Array, Array, Array, bool]]:
         """The places some at a time, with their residuals: of all models, of the rows, of the columns.
 
         The mean over models is taken off where it is large, as it adds to the mass; that of some models is near enough.
-        What is 0 or 1 everywhere may stay so, and that is the last value: its sums are whole numbers and lose nothing.
+        What is a whole multiple of one over the unit everywhere is given as that number, and that is the last value:
+        its sums are whole numbers and lose nothing.
         """
         xp, step, n_models = self._space.xp, self._space.chunk, self._pairs.n_models
         shape = (*self._pairs.batch, n_models, min(step, len(self._of_block)))
@@ -78,14 +80,32 @@ class GramPenalty(Penalty):
             v = residuals(_side_by_side(chunk), out)
             few = v[..., :: max(1, n_models // _SOME), :]
             common = xp.mean(few, axis=-2, keepdims=True)
-            # Of numbers that are not all 0 or 1, a few usually show it.
-            binary = may_be_binary and all(bool(xp.all(some * some == some)) for some in (v[..., :1, :], v))
-            if not binary and (n_models < _SOME or float(xp.mean(common * common)) > float(xp.mean(few * few)) / 4):
+            counts = self._counts(v, unit) if unit else None
+            if counts is not None:
+                v = counts
+            elif n_models < _SOME or float(xp.mean(common * common)) > float(xp.mean(few * few)) / 4:
                 v -= common
             if self._pairs.is_square:
-                yield chunk, v, v, v, binary
+                yield chunk, v, v, v, counts is not None
             else:
-                yield chunk, v, v[..., self._pairs.rows, :], v[..., self._pairs.cols, :], binary
+                yield chunk, v, v[..., self._pairs.rows, :], v[..., self._pairs.cols, :], counts is not None
+
+    def _counts(self, v: Array, unit: int) -> Array | None:
+        """The numbers in units, if all are whole and the sums of their fourth powers too: beyond 1, single precision.
+
+        Of numbers that are not all whole, a few usually show it.
+        """
+        xp = self._space.xp
+        if unit == 1:
+            return v if all(bool(xp.all(some * some == some)) for some in (v[..., :1, :], v)) else None
+        if not self._space.is_numpy or unit**4 * self._space.chunk > _EXACT:
+            return None
+        for some in (v[..., :1, :], v):
+            times = some * unit
+            counts = xp.round(xp.astype(times, xp.float32))
+            if not bool(xp.all(counts == times)):
+                return None
+        return counts
 
     def _accumulation_error(self) -> float:
         n_blocks, n_sizes = len(self._of_block), int(self._powers[2].shape[1])
@@ -131,9 +151,11 @@ class PenaltyBySize(GramPenalty):
         wanted = dict.fromkeys(range(1, self._top + 1) if shift else self._powers)
         for size, places in enumerate(self.places):
             sums = self._fed.pop(size, None) or DifferenceSums(self._space)
-            for _, _, rows, cols, binary in self._chunks(residuals, self._rest[size], may_be_binary=self.keep_binary):
-                if binary:
+            for _, _, rows, cols, whole in self._chunks(residuals, self._rest[size], unit=self.unit):
+                if whole and self.unit == 1:
                     sums.add_binary(rows, cols)
+                elif whole:
+                    sums.add_whole(rows, cols, wanted, self.unit)
                 else:
                     sums.add(rows, cols, wanted)
             for j in self._powers:

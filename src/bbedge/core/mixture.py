@@ -47,6 +47,8 @@ class Bets:
     groups: tuple[EntryGroup, ...]
     is_predicted: bool = True
     """Whether stakes that allow it are centred at a prediction; if not, all are centred at the null value."""
+    unit: int = 0
+    """Scores of 0 and 1 give block means that are whole multiples of one over this; 0 if that is not known."""
 
     @classmethod
     def of(cls, design: Design) -> Bets:
@@ -307,7 +309,11 @@ def unpredicted(design: Design, space: Space, pairs: Directions, bets: Bets, sco
     mixture, means = Mixture(design, space, pairs, bets), bets.layout.means(scores, space)
 
     def of_blocks(places: Places, out: Array | None) -> Array:
-        return space.take(means, places) + 0.0
+        some = space.take(means, places)
+        if out is None:
+            return some + 0.0
+        out[...] = some
+        return out
 
     totals = model_means(scores, space, bets.layout.overall)
     mixture.add(of_blocks, of_blocks, shift=design.tau / 2, totals=totals)
@@ -379,5 +385,5 @@ def _penalty(design: Design, bets: Bets, stakes: Floats, *, space: Space, pairs:
     if bets.kind == "betting":
         return BettingPenalty(stakes, bets.layout, space=space, pairs=pairs, reach=reach)
     penalty = gram_penalty(bets.kind, stakes, bets.layout, space=space, pairs=pairs, reach=reach)
-    penalty.keep_binary = design.share < 1.0  # worth it where views share the products
+    penalty.unit = bets.unit or int(design.share < 1.0)  # worth it where views share the products
     return penalty

@@ -81,7 +81,7 @@ class RunOutcomes:
         if self._of_runs or not self._kept:
             self._kept.append(scores + 0.0)
         else:
-            self._kept[0] = self._kept[0] + scores
+            self._kept[0] += scores
         self.runs += 1
 
     def values(self) -> Array:
@@ -99,6 +99,11 @@ class RunOutcomes:
         for place, part in zip(places[1:], parts[1:], strict=False):
             total = total + ordered[place, ...] * part
         return xp.clip(total, 0.0, 1.0)
+
+    @property
+    def unit(self) -> int:
+        """Outcomes of scores of 0 and 1 are whole multiples of one over this: one for each choice of k runs."""
+        return math.comb(self.runs, self._k)
 
     def split(self) -> None:
         """Give every model two rows from now on."""
@@ -145,7 +150,7 @@ class NewItemsEvidence(ViewEvidence):
     >>> design = Design.make(["a", "b"], [f"q{i}" for i in range(9)], target="new-items", planned=1)
     >>> evidence = NewItemsEvidence(design, RunOutcomes(design))
     >>> evidence.outcomes.add(np.array([[1.0] * 9, [0.0] * 9]), evidence.space)
-    >>> evidence.take_look(1.0)
+    >>> evidence.take_look(1.0, evidence.outcomes.values())
     >>> bool(evidence.log_e()[0, 1] > 0 > evidence.log_e()[1, 0])
     True
     """
@@ -169,15 +174,12 @@ class NewItemsEvidence(ViewEvidence):
         triples = self.design.n_directions * self.layout.count * 12 * len(self.design.schedule)
         return "betting" if triples <= BETTING_LIMIT else "sharp"
 
-    def take_look(self, weight: float) -> None:
-        """Look at the outcomes of the runs so far; the look has this part of the evidence."""
-        values, space, design = self.outcomes.values(), self.space, self.design
-        stakes = design.rule_stakes(replicates=1, level=weight)
-        bets = Bets(
-            layout=self.layout, stakes=stakes, kind=self.kind, groups=entry_groups(stakes, None), is_predicted=False
-        )
+    def take_look(self, weight: float, values: Array) -> None:
+        """Look at the outcomes of the runs so far, which are given; the look has this part of the evidence."""
+        space, design = self.space, self.design
+        bets = self._bets(weight)
         mixture, _ = unpredicted(design, space, self._pairs, bets, values)
-        largest = max(stakes.values) / _LEAST_FACTOR
+        largest = max(bets.stakes.values) / _LEAST_FACTOR
         slack = largest * self.layout.count * (self.outcomes.runs + 4) * UNIT
         log_weight = math.log(weight)
         value = mixture.log_e() - slack + log_weight
@@ -186,6 +188,17 @@ class NewItemsEvidence(ViewEvidence):
         self._log_s = value - _LOST * UNIT * (1.0 - log_weight + space.xp.abs(value))
         self._looks.append(RunLook(weight=weight, mixture=mixture, slack=slack))
         self._bounds = None
+
+    def _bets(self, weight: float) -> Bets:
+        stakes, unit = self.design.rule_stakes(replicates=1, level=weight), self.outcomes.unit
+        return Bets(
+            layout=self.layout,
+            stakes=stakes,
+            kind=self.kind,
+            groups=entry_groups(stakes, None),
+            is_predicted=False,
+            unit=unit if self.layout.largest == 1 else 0,
+        )
 
     @property
     def _pairs(self) -> Directions:
@@ -302,11 +315,8 @@ class NewItemsEvidence(ViewEvidence):
 
     def _restored(self, state: State, weight: float) -> Mixture:
         """The mixture of a look from its saved arrays: it has two rows for a model if it was split then."""
-        count, stakes = self._active.size, self.design.rule_stakes(replicates=1, level=weight)
+        count = self._active.size
         pairs = (Directions.all if state["totals"].shape[-1] == count else Directions.of_sides)(count, self._batch)
-        bets = Bets(
-            layout=self.layout, stakes=stakes, kind=self.kind, groups=entry_groups(stakes, None), is_predicted=False
-        )
-        mixture = Mixture(self.design, self.space, pairs, bets)
+        mixture = Mixture(self.design, self.space, pairs, self._bets(weight))
         mixture.restore(state, totals=state["totals"], count=1)
         return mixture
