@@ -50,7 +50,7 @@ def _ranks_on_new_items(certificate: Certificate) -> dict[str, NDArray[np.int64]
     other = certificate.on_new_items
     if other is None:
         return {}
-    order = [other.names.index(name) for name in certificate.names]
+    order = _places(certificate, other)
     best, worst = np.array(other.ranks.rank_intervals)[order].T
     ranks = {"rank_best": best, "rank_worst": worst, "wins": other.ranks.n_worse[order]}
     ranks["losses"] = other.ranks.n_better[order]
@@ -102,8 +102,14 @@ def _on_new_items(certificate: Certificate, a: Places, b: Places) -> dict[str, A
     other = certificate.on_new_items
     if other is None:
         return {}
-    there = np.array([other.names.index(name) for name in certificate.names])
+    there = _places(certificate, other)
     return {f"{name}_new": values for name, values in _of_pairs(other, there[a], there[b]).items()}
+
+
+def _places(certificate: Certificate, other: Certificate) -> Places:
+    """Where the models of a certificate are in another one."""
+    place = {name: i for i, name in enumerate(other.names)}
+    return np.array([place[name] for name in certificate.names], dtype=np.intp)
 
 
 def _known(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> pl.Series:

@@ -210,7 +210,12 @@ def badge(certificate: Certificate, model: str, *, label: str | None = None) -> 
         right = "contradiction"
     else:
         right = f"certified #{rank(interval)} of {len(certificate.names)}" if decided else "no rank certified yet"
-    if certificate.name:
+    whole = certificate.headline or certificate
+    if certificate.is_about_new_items and (
+        not certificate.name or certificate.name == (whole.on_new_items or whole).name
+    ):
+        right += " on new items"
+    elif certificate.name:
         right += f" in {shown(certificate.name, 40)}"
     widths = [round(len(text) * _LETTER) + 2 * _PADDING if text else 0 for text in (left, right)]
     total = sum(widths)

@@ -12,7 +12,7 @@ from rich.console import Console
 import bbedge
 from bbedge.certificate.certificate import Certificate
 from bbedge.display.answer import answer
-from bbedge.display.compact import leaderboard_html, to_latex, to_markdown
+from bbedge.display.compact import badge, leaderboard_html, to_latex, to_markdown
 from bbedge.display.figures import rank_figure, views_figure
 from bbedge.display.page import render_page
 from bbedge.display.ranking import model_rows
@@ -24,9 +24,11 @@ from bbedge.display.scope import (
     promise,
     score_of_runs,
     title_with_view,
+    view_rows,
     view_share,
 )
 from bbedge.display.terminal import show_leaderboard
+from unit.certificate.documents import suite
 
 BOTH, NEW = {"target": "both"}, {"target": "new-items"}
 KIND = "new items of the same kind"
@@ -212,3 +214,27 @@ def test_figures_have_both():
     heads = [text.get_text() for text in views_figure(certificate).axes[0].get_xticklabels()]
     assert heads == ["these items", "new items"]
     assert "new items" not in rank_figure(drawn([0.9, 0.5])).axes[0].get_title(loc="left")
+
+
+def test_the_badge_of_a_claim_about_new_items_says_so():
+    for each in (drawn([0.95, 0.5, 0.1], **NEW), drawn([0.95, 0.5, 0.1], **BOTH).view("new items")):
+        assert "certified #1 of 3 on new items<" in badge(each, "m0")
+    assert "certified #1 of 3<" in badge(drawn([0.95, 0.5, 0.1], **BOTH), "m0")
+
+
+def test_views_of_both_targets_share_what_their_target_has():
+    certificate = Certificate.made(suite(("code", "math"), **BOTH))
+    assert [name for name, *_ in view_rows(certificate)] == [
+        "code",
+        "math",
+        "new items",
+        "code (new items)",
+        "math (new items)",
+    ]
+    assert sum(float(share.split()[0]) for _, share, *_ in view_rows(certificate)) == 75.0  # the headline has the rest
+    assert alpha_shares(certificate).endswith("The headline has 50 % of that, and the other views have the rest.")
+    assert "in the headline and all 2 other views together" in promise(certificate)
+    math = certificate.view("math")
+    assert math.on_new_items is certificate.view("math (new items)")
+    assert answer(math).first.startswith("On these 40 items, ")
+    assert answer(math).new_items.startswith(f"On {KIND}, ")
