@@ -28,6 +28,11 @@ def gates(bench: Bench) -> None:
         "macro": head + 'macro = "topic"\nalpha = 0.2\nevidence = "sharp"\n[[claims]]\nbetter_by = 0.05\n',
         "open": head + 'open = "pass"\n[[claims]]\nbetter_by = 0.7\n[[claims]]\nnot_worse_by = 0.3\ntier = "info"\n',
         "fail": head + 'open = "fail"\n[[claims]]\nat_least = 0.8\n',
+        "new": head
+        + 'target = "new-items"\nbudget = 7\n'
+        + CLAIM
+        + "[[claims]]\nequal_within = 0.9\n[[claims]]\nat_least = 0.8\n",
+        "joined": head + 'of_runs = "all:2"\n[[claims]]\nequal_within = 0.1\n',
     }.items():
         bench.write(f"{name}.toml", text)
         bench(f"gate {name}.toml scores.csv {forms}")

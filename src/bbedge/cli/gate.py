@@ -179,6 +179,7 @@ def gate(
         report.open_blocks
         and not report.contradictions
         and scores
+        and not rules.of_runs
         and not any(getattr(reading, name) for name in ABOUT_ITEMS)
     ):
         words = shlex.join([*map(str, scores or ()), "--policy", str(policy), *reading.words()])

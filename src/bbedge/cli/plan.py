@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from bbedge.gate import Policy
 
 _POWER = 0.8
-_BETWEEN_SHARE = 0.5
 
 
 class Assumptions(Strict, frozen=True, kw_only=True):
@@ -198,10 +197,10 @@ def _about_new_items(
 ) -> tuple[dict[str, Forecast], str]:
     """Forecasts about new items, and what they assume."""
     from bbedge.core.forecast import pilot_assumptions, typical_assumptions
-    from bbedge.core.forecast_new_items import target_forecasts
+    from bbedge.core.forecast_new_items import BETWEEN_SHARE, target_forecasts
     from bbedge.display.plan import pilot_words
 
-    share = _BETWEEN_SHARE if assumptions.between_share is None else assumptions.between_share
+    share = BETWEEN_SHARE if assumptions.between_share is None else assumptions.between_share
     if pilot is None:
         assumed = assumptions.of_pairs(float(design.layout.sizes.mean())).with_between_share(share)
         return target_forecasts(design, assumed, target), assumptions.words

@@ -24,6 +24,9 @@ from bbedge.core.stakes import Stakes
 from bbedge.records.options import Options
 from bbedge.records.values import Target
 
+BETWEEN_SHARE = 0.5
+"""What part of the variance in one run is assumed to lie between items, where nothing shows how much it is."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class NewItemsForecast(Forecast):

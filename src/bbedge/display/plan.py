@@ -372,9 +372,11 @@ def render_plan(claims: Sequence[PlannedClaim], runs: Sequence[int], *, items: i
         ),
         title=Text("Margin or floor that so many runs pass with 80 % probability"),
     )
+    looks = claims[0].forecast.ahead.design.schedule if claims else {}
+    when = f"after {', '.join(map(str, looks))} runs" if looks else "after every run"
     closing = (
-        "This is a forecast, not a guarantee; verdicts do not depend on it. You may look after every run, and stop as "
-        "soon as the claims are decided."
+        f"This is a forecast, not a guarantee; verdicts do not depend on it. You may look {when}, and stop as soon as "
+        "the claims are decided."
     )
     lines: list[RenderableType] = [Text(_answer(claims, items), style="bold"), Text(assumed, style="dim"), Text("")]
     lines += [decided, Text(""), margins, Text("")] if margins.row_count else [decided, Text("")]

@@ -18,6 +18,7 @@ from bbedge.core.checkpoints import Checkpoints, first_run_plan, planned_first_r
 from bbedge.core.design import Design
 from bbedge.core.evidence_set import EvidenceSet
 from bbedge.core.forecast import Forecast, PairAssumptions, pilot_assumptions
+from bbedge.core.forecast_new_items import BETWEEN_SHARE, NewItemsForecast
 from bbedge.core.leaderboard import COUNTED, REPEATED, scored_items
 from bbedge.core.new_items import joined_runs
 from bbedge.core.scores import Scores
@@ -41,6 +42,7 @@ from bbedge.gate.verdicts import (
 from bbedge.records.gate import ClaimResult, GateReport, LookResult
 from bbedge.records.options import MARGIN_SHARE, declared
 from bbedge.records.policy import Claim, Policy
+from bbedge.records.values import changed
 from bbedge.text import quoted
 
 Matrix = NDArray[np.float64]
@@ -214,7 +216,7 @@ class Gate:
         if not self._evidence.run:
             raise DataError("the gate has no runs yet; add at least one")
         results = self.results()
-        if self._panels and forecasts and self._policy.looks_after_every_run:
+        if self._panels and forecasts and not self._policy.of_runs:
             results = tuple(
                 structs.replace(result, outlook=forecast.outlook(result.difference, len(self._panels)))
                 if result.verdict == "OPEN"
@@ -276,10 +278,10 @@ class Gate:
 
     def forecasts(self, noise: PairAssumptions | None = None) -> tuple[ClaimForecast, ...]:
         """When each claim will likely be decided, from the noise of the runs there are, or from that of two systems."""
-        if not self._policy.looks_after_every_run:
+        if self._policy.of_runs:
             raise DesignError(
-                f"{self._policy.source}: there are no forecasts about new items, or about scores that several runs "
-                "make; leave out target and of_runs to plan"
+                f"{self._policy.source}: there are no forecasts about scores that several runs make; leave out of_runs "
+                "to plan"
             )
         return tuple(
             self._forecast(candidate, claim, self._hypotheses[number], noise)
@@ -289,11 +291,11 @@ class Gate:
     def _forecast(
         self, candidate: str, claim: Claim, hypothesis: Hypothesis, noise: PairAssumptions | None
     ) -> ClaimForecast:
-        assumed = self._noise(hypothesis.means, noise)
+        kind, assumed = NewItemsForecast if self._policy.target else Forecast, self._noise(hypothesis.means, noise)
         (ahead, back), *upper = (
             (
-                Forecast(design=to.headline.design, assumed=assumed),
-                Forecast(design=fro.headline.design, assumed=assumed),
+                kind(design=_with_looks(to.headline.design), assumed=assumed),
+                kind(design=_with_looks(fro.headline.design), assumed=assumed),
             )
             for to, fro in (self._tests[self._bars.index(bar)] for bar in hypothesis.bars)
         )
@@ -302,11 +304,20 @@ class Gate:
         )
 
     def _noise(self, means: ComparedMeans, given: PairAssumptions | None) -> PairAssumptions:
+        is_drawn, runs = bool(self._policy.target), len(self._panels)
         if given is not None:  # a floor has none of its own
-            return given if means.floor is None else replace(given, noise=given.noise / 2.0)
-        pairs = np.stack([means.pair(panel, self._scores.models) for panel in self._panels])
-        design = self._intervals[self._means.index(means)].headline.design
-        return pilot_assumptions(np.nan_to_num(pairs, nan=0.5), design)[0]
+            found, runs = (given if means.floor is None else replace(given, noise=given.noise / 2.0)), 1
+        else:
+            pairs = np.stack([means.pair(panel, self._scores.models) for panel in self._panels])
+            design = self._intervals[self._means.index(means)].headline.design
+            (found,) = pilot_assumptions(np.nan_to_num(pairs, nan=0.5), design, is_drawn=is_drawn)
+        return found.with_between_share(BETWEEN_SHARE) if is_drawn and runs == 1 else found
+
+
+def _with_looks(design: Design) -> Design:
+    """A design about new items that states its looks, so that a forecast does not plan others."""
+    looks = design.schedule
+    return changed(design, looks=tuple(looks), look_weights=tuple(looks.values())) if looks else design
 
 
 def gate(policy: Policy, scores: Scores, *, first_run: FirstRun | None = None) -> GateReport:

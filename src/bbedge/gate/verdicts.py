@@ -265,7 +265,9 @@ class ClaimForecast:
 
     def runs_for(self, difference: float, *, power: float = POWER) -> int | None:
         """The runs after which a claim with this true difference is decided; ``None`` if none are enough."""
-        return _most(each.replicates_for(gap, power=part) for each, gap, part in self._deciding(difference, power))
+        return self._look_from(
+            _most(each.replicates_for(gap, power=part) for each, gap, part in self._deciding(difference, power))
+        )
 
     def items_for(self, difference: float, runs: int) -> int | None:
         """The items that decide it in so many runs, of the same kind; ``None`` if none are enough."""
@@ -293,12 +295,18 @@ class ClaimForecast:
         """
         difference = math.nan if seen is None else seen
         needed, items = self.runs_for(difference), self.items_for(difference, runs)
+        later = self._look_from(None if needed is None else max(runs + 1, needed))
         amount = self.amount_for(difference, runs)
         return ClaimOutlook(
-            more_runs=None if needed is None else max(1, needed - runs),
+            more_runs=None if later is None else later - runs,
             items=None if items is None or items <= len(self.ahead.design.items) else items,
             amount=None if amount is None or not self._is_easier(amount) else amount,
         )
+
+    def _look_from(self, runs: int | None) -> int | None:
+        """The first look after at least so many runs; ``None`` if none is left."""
+        looks = self.ahead.design.schedule
+        return runs if runs is None or not looks else next((look for look in looks if look >= runs), None)
 
     def _is_easier(self, amount: float) -> bool:
         """Whether a claim with this amount asks for less."""

@@ -215,6 +215,51 @@ def test_runs_that_repeat_each_other_are_harmless_unless_several_make_a_score():
             gate(policy(("not_worse_by", 0.02), **options), copies)
 
 
+# Forecasts ---------------------------------------------------------------------------------------------------------
+
+
+def drawn(seed, *, runs, items=200):
+    """Two systems that are equal over a population of items on which each has its own strengths."""
+    rng = np.random.default_rng(seed)
+    chances = np.clip(0.5 + 0.25 * rng.standard_normal((2, items)), 0.0, 1.0)
+    return (rng.random((runs, 2, items)) < chances).astype(float)
+
+
+def test_a_gate_passes_about_when_the_forecast_says():
+    rules = policy(("not_worse_by", 0.12), **NEW, budget=8)
+    pilot, passed = Gate(rules, table(drawn(99, runs=6))), 0
+    for panel in drawn(99, runs=6):
+        pilot.update(panel)
+    (forecast,) = pilot.forecasts()
+    runs = forecast.runs_for(0.0)
+    assert runs in (4, 8), "a look"
+    for seed in range(40):
+        result = gate(rules, table(drawn(seed, runs=runs))).results[0]
+        assert result.verdict != "FAIL"
+        passed += result.verdict == "PASS"
+    assert 0.65 < passed / 40 <= 1.0
+
+
+def test_what_would_decide_a_claim_is_a_look_or_more_items():
+    def outlook(runs, amount=0.12, **options):
+        scores = table(drawn(1, runs=runs, items=100))
+        return gate(policy(("not_worse_by", amount), **NEW, **options), scores).results[0].outlook
+
+    assert outlook(3, amount=0.17, looks=(9, 20)).more_runs == 9 - 3
+    assert outlook(3, budget=4, amount=0.02).more_runs is None, "the items differ too much for any number of runs"
+    assert outlook(3, budget=4, amount=0.02).items > 1000
+    assert outlook(4, amount=0.03, looks=(2, 4)).more_runs is None, "no look is left"
+    with pytest.raises(DesignError, match="no forecasts about scores that several runs make"):
+        Gate(policy(("better_by", 0.1), of_runs="all:2"), table(panels(0.5, 0.5))).forecasts()
+
+
+def test_one_run_cannot_tell_how_items_vary():
+    made = Gate(policy(("not_worse_by", 0.02), **NEW), table(panels(0.5, 0.5)))
+    made.update(panels(0.5, 0.5)[0])
+    assumed = made.forecasts()[0].ahead.assumed
+    assert assumed.noise == pytest.approx(assumed.unevenness), "half of the variance is between items"
+
+
 # Policies ----------------------------------------------------------------------------------------------------------
 
 TEXT = 'candidate = "new"\nbaseline = "old"\n{}\n[[claims]]\nnot_worse_by = 0.02\n'
