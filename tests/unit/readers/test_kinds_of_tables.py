@@ -98,7 +98,7 @@ def test_the_document_may_name_the_model_of_its_records(tmp_path):
         ('[{"model": "a", "item": "q", "score": 1}, {"model"', "not a complete JSON document"),
         ('[{"model": "a", "item": "q", "score": 1}] 3', "more after its end"),
         ('[{"model": "a", "item": "q", "score": 1}, 3]', "record 2: a JSON int"),
-        ('[{"model": "a", "item": "q", "score": "1"}]', "record 1: score '1' is text"),
+        ('[{"model": "a", "item": "q", "score": "one"}]', "record 1: score 'one' is text"),
         ('[{"model": "a", "item": "q", "score": NaN}]', "record 1: score NaN is not a number"),
         ('[{"model": "a", "item": ["q"], "score": 1}]', "record 1: the item is a list"),
         ('[{"model": "a", "item": "q", "score": 1, "score": 0}]', "key 'score' appears more than once"),
