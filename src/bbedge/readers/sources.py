@@ -251,7 +251,7 @@ def _found_table(path: str, reading: Reading) -> Source | Literal["unread"]:
     if records == "none":
         return "unread"
     source = Source(path=path, reader=None)
-    if not looks_like_scores(open_table(path), reading, by_name=records == "inside"):
+    if records != "scores" and not looks_like_scores(open_table(path), reading, by_name=records == "inside"):
         return "unread"
     # Blocks in another table, or in the list of items, do not decide whether this one has scores.
     alone = structs.replace(reading, blocks=None)
@@ -260,8 +260,8 @@ def _found_table(path: str, reading: Reading) -> Source | Literal["unread"]:
     return source
 
 
-def _records_of(path: str) -> Literal["rows", "inside", "none"]:
-    """Whether a JSON document is a list of results, has another list inside, or has none; a broken one is refused."""
+def _records_of(path: str) -> Literal["rows", "scores", "inside", "none"]:
+    """What a JSON document has: results, scores under keys, what may be either, or nothing. A broken one is refused."""
     kind = kind_of_json(path, shown_path(path))
     if kind != "object":
         return "none" if kind == "other" else "rows"
@@ -272,7 +272,9 @@ def _records_of(path: str) -> Literal["rows", "inside", "none"]:
     except (NoRecordsError, LimitError):
         # One value of more than the limit is no record.
         return "none"
-    return "rows" if found.key in _RESULTS else "inside"
+    if found.certain:
+        return "scores"
+    return "rows" if found.key in _RESULTS or found.form == "objects" else "inside"
 
 
 def _spreadsheet(path: str) -> FormatError:

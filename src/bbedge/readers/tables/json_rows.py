@@ -1,9 +1,10 @@
-"""Tables in JSON: an object on every line, or documents that are, or hold, a list of objects.
+"""Tables in JSON: an object on every line, or documents that are, or hold, a list of objects, or objects by key.
 
 polars parses pieces of whole lines against a fixed schema, which makes it refuse a value of another type instead of
 converting it. Whatever it refuses is parsed again by the json module, which finds the line. The list of a document is
-the document itself, or the only list of objects inside the object that the document is. It is read piece by piece: some
-records are in memory at a time, not the file.
+the document itself, or the only list of objects inside the object that the document is. Where the values of a document
+are alike, its keys may be models or items: a column has them, and the user says what they are. A document is read piece
+by piece: some records are in memory at a time, not the file.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -26,8 +27,18 @@ from bbedge.readers.json_files import JsonStream
 from bbedge.readers.logs.fields import field_at, field_paths, text, value_at
 from bbedge.readers.opening import filled_lines, json_object, lines, lines_if_plain, opened, whole_lines
 from bbedge.readers.tables import PlainTable, line_of_row
-from bbedge.readers.tables.columns import ALIASES, ROLES, Role, failing, values_of, without_long_values
-from bbedge.readers.tables.roles import is_of_item
+from bbedge.readers.tables.columns import (
+    ALIASES,
+    ROLES,
+    Role,
+    as_number,
+    failing,
+    may_be_score,
+    values_of,
+    verdict,
+    without_long_values,
+)
+from bbedge.readers.tables.roles import KEY, is_of_item
 from bbedge.text import listed, quoted
 
 # Objects that are rows of one batch, and those whose keys are the columns: not all need have the same keys.
@@ -40,8 +51,16 @@ _PLAIN_KEY = re.compile(rb'"[ -.0-\[\]-~]*"')
 ScoreType = type[pl.Float64] | type[pl.Boolean]
 _HEAD = 1 << 20
 _LIST = re.compile(rb"\[\s*\{")
+INNER_KEY = "key2"
+"""The column of the keys one level further inside."""
+_VALUE = "value"
+# So many scores side by side are no settings.
+_LEAST = 8
 # What the document says once and is true of all records; a score beside the list is a mean, not a score.
 _OF_ALL = frozenset({"model", "replicate", *ALIASES["model"], *ALIASES["replicate"]})
+_SCORES = frozenset({"score", *ALIASES["score"]})
+# Keys that say what stands under them: the names of models or items they are not.
+_TITLES = frozenset({*ROLES, *_SCORES})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,8 +195,12 @@ class NoRecordsError(FormatError):
 class RecordList:
     """Where the records of a document are."""
 
-    key: str | None
-    """The key of the list; None if the document is the list."""
+    key: str | None = None
+    """The key of the list; None if there is no such list."""
+    form: Literal["list", "objects", "scores", "records", "records by two keys", "lists of records"] = "list"
+    """What the document is: a list or one with a list in it; objects one after the other; or what is under its keys."""
+    certain: bool = False
+    """Whether what is under its keys can only be scores."""
     shared: Mapping[str, str] = field(default_factory=dict, hash=False)
     """What the document says of all records: the model, the replicate."""
 
@@ -203,17 +226,32 @@ class RecordsFile(JsonTable):
         where = record_list(self.path, self.name)
         with opened(self.path, self.name) as file:
             stream = JsonStream(file, self.name)
-            # A document that is the list has one place for it, and no key.
-            for key in (None,) if where.key is None else stream.entries():
-                if key == where.key:
-                    for number, value in enumerate(stream.elements(), start=1):
-                        if not isinstance(value, dict):
-                            raise FormatError(
-                                f"{self.name}: record {number}: a JSON {type(value).__name__}, {quoted(repr(value))}; "
-                                'expected an object such as {"model": "a", "item": "q1", "score": 1}'
-                            )
-                        yield {**where.shared, **value}
+            for number, (keys, value) in enumerate(_records(stream, where), start=1):
+                if not isinstance(value, dict):
+                    raise FormatError(
+                        f"{self.name}: record {number}: a JSON {type(value).__name__}, {quoted(repr(value))}; "
+                        'expected an object such as {"model": "a", "item": "q1", "score": 1}'
+                    )
+                # The keys come first, and a value of the same name does not hide them.
+                yield {**where.shared, **keys} | value | keys
             stream.end()
+
+
+def _records(stream: JsonStream, where: RecordList) -> Iterator[tuple[dict[str, str], Any]]:
+    """The records of a document, each with the keys under which it stands, by the names of their columns."""
+    if where.form == "objects":
+        while stream.opens():
+            yield {}, stream.value()
+        return
+    # A document that is the list has one place for it, and no key.
+    for key in (None,) if where.form == "list" and where.key is None else stream.entries():
+        keys = {} if key is None or where.form == "list" else {KEY: key}
+        if where.form == "lists of records" or (where.form == "list" and key == where.key):
+            yield from ((keys, value) for value in stream.elements())
+        elif where.form == "records by two keys":
+            yield from (({**keys, INNER_KEY: inner}, value) for inner, value in stream.value().items())
+        elif where.form != "list":
+            yield keys, stream.value() if where.form == "records" else {_VALUE: stream.value()}
 
 
 def record_list(path: str, name: str) -> RecordList:
@@ -228,42 +266,108 @@ def _record_list(path: str, name: str, _size: int, _changed: int) -> RecordList:
     with opened(path, name) as file:
         stream = JsonStream(file, name)
         if stream.opens() == "[":
-            return RecordList(key=None)
+            return RecordList()
         if stream.opens() != "{":
             raise NoRecordsError(f"{name}: not a JSON object or list; expected a list of objects")
         lists: list[str] = []
         shared: dict[str, str | None] = {}
+        under = _UnderKeys()
         for key in stream.entries():
+            under.titled |= key.strip().casefold() in _TITLES
             if stream.opens() == "[":
                 elements = stream.elements()
-                if isinstance(next(elements, None), dict):
+                if isinstance(first := next(elements, None), dict):
                     lists.append(key)
+                under.add([first])
                 # The stream stands where the list ends once all of it is read.
                 deque(elements, maxlen=0)
-            elif key.strip().casefold() in _OF_ALL:
-                shared[key] = text(stream.value())
+            else:
+                under.add(value := stream.value())
+                if key.strip().casefold() in _OF_ALL:
+                    shared[key] = text(value)
+        if stream.opens() == "{":
+            return RecordList(form="objects")
         stream.end()
-    if len(lists) != 1:
-        what = f"the lists of objects {listed(lists)}" if lists else "no list of objects"
-        raise NoRecordsError(
-            f"{name}: {what} in the document; expected one list of objects, such as "
-            '[{"model": "a", "item": "q1", "score": 1}]: write the records as a list of their own'
+    if len(lists) == 1:
+        return RecordList(key=lists[0], shared={key: said for key, said in shared.items() if said is not None})
+    if (form := under.form()) is not None:
+        return RecordList(form=form, certain=under.certain)
+    what = f"the lists of objects {listed(lists)}" if lists else "no list of objects"
+    raise NoRecordsError(
+        f"{name}: {what} in the document; expected one list of objects, such as "
+        '[{"model": "a", "item": "q1", "score": 1}], or values that are all alike under keys that are models or items: '
+        "write the records as a list of their own"
+    )
+
+
+@dataclass(slots=True)
+class _UnderKeys:
+    """What stands under the keys of a document."""
+
+    titled: bool = False
+    """Whether a key says what stands under it, so that keys are not names."""
+    _kinds: Counter[str] = field(default_factory=Counter)
+    _unit: bool = True
+    _scored: bool = False
+
+    @property
+    def certain(self) -> bool:
+        """Whether it can only be scores: by the name of a score, or because there are many in [0, 1] and no others."""
+        return self._scored or (self._unit and self._kinds["scores"] >= _LEAST)
+
+    def add(self, value: Any) -> None:  # noqa: ANN401 - any JSON
+        """Look at a value; a list is given as its first element."""
+        first = value[0] if isinstance(value, list) else value
+        inner = list(first.values()) if isinstance(first, dict) else []
+        if isinstance(value, list):
+            kind = "lists of records" if isinstance(first, dict) else "other"
+        elif inner:
+            kind = "records by two keys" if all(each and isinstance(each, dict) for each in inner) else "records"
+        else:
+            kind = "scores" if may_be_score(value) else "other"
+        self._kinds[kind] += 1
+        self._unit &= _on_unit_scale(value)
+        rows = inner if kind == "records by two keys" else [first] if inner else []
+        self._scored |= any(_SCORES & {key.strip().casefold() for key in row} for row in rows) or (
+            len(inner) >= _LEAST and all(map(_on_unit_scale, inner))
         )
-    return RecordList(key=lists[0], shared={key: said for key, said in shared.items() if said is not None})
+
+    def form(self) -> Literal["scores", "records", "records by two keys", "lists of records"] | None:
+        """What stands under all keys alike; None if keys are not names, or values not alike."""
+        kinds = set(self._kinds)
+        if self.titled or not kinds or "other" in kinds:
+            return None
+        for form in ("scores", "lists of records", "records by two keys"):
+            if kinds == {form}:
+                return form
+        # Some of the records may have nothing but objects in them.
+        return "records" if kinds <= {"records", "records by two keys"} else None
+
+
+def _on_unit_scale(value: object) -> bool:
+    found = as_number(value)
+    return verdict(value) is not None or (found is not None and 0.0 <= found <= 1.0)
 
 
 def kind_of_json(path: str, name: str) -> Literal["list", "object", "lines", "other"]:
-    """What a JSON file is by its beginning: a list of records, one object, an object on every line, or none of it."""
+    """What a JSON file is by its beginning: a list of records, objects over lines, an object on every line, or none."""
     with opened(path, name) as file:
         head = file.read(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
     if not head.startswith(b"{"):
         return "list" if _LIST.match(head) else "other"
-    if not path.lower().removesuffix(".gz").endswith(".json"):
-        return "lines"
-    text = head.decode("utf-8", "replace")
+    first, _, more = head.partition(b"\n")
+    whole = path.lower().removesuffix(".gz").endswith(".json")
+    if (left := _left_after_object(first)) is not None or not (whole or more):
+        # A document on one line, or the first of many.
+        return "object" if whole and not (left or more).lstrip().startswith(b"{") else "lines"
+    # An object over several lines; a first line that is broken is one of many.
+    return "object" if whole or _left_after_object(head) is not None or len(head) == _HEAD else "lines"
+
+
+def _left_after_object(data: bytes) -> bytes | None:
+    """What follows the JSON object with which some bytes begin; None if it is not complete."""
+    text = data.decode("utf-8", "replace")
     try:
-        _, end = json.JSONDecoder().raw_decode(text)
+        return text[json.JSONDecoder().raw_decode(text)[1] :].strip().encode()
     except (ValueError, RecursionError):
-        # One object that is longer than this.
-        return "object"
-    return "lines" if text[end:].lstrip().startswith("{") else "object"
+        return None

@@ -17,6 +17,8 @@ from bbedge.text import listed, quoted, shown
 
 # Names of a question's text or of a whole benchmark, which may come more than once: an identifier says more.
 _BEATEN_BY_IDS = ("task", "question", "prompt")
+KEY = "key"
+"""The column of the keys of a JSON document whose values are alike: models or items, as the user says."""
 METRIC = "metric"
 """The item column that makes one item of each metric of an item."""
 ORIGINAL = cast("Role", "original item")
@@ -102,6 +104,7 @@ def find_roles(
         if name is not None:
             roles[role] = name
         elif role not in OPTIONAL:
+            keyed = found[0] == KEY and KEY not in taken and role != "score"
             raise ColumnError.about(
                 role,
                 (Argument("model_from", "file"),) if role == "model" else (),
@@ -112,6 +115,11 @@ def find_roles(
                 Argument("column", {role: Blank("NAME")}),
                 *(_OF_ONE_MODEL if role == "model" else ()),
                 *_wide_hint(role, found),
+                *(
+                    ("; or ", Argument("column", {role: KEY}), f" if the keys of the document are {role}s")
+                    if keyed
+                    else ()
+                ),
             )
     return roles
 
