@@ -126,7 +126,7 @@ def test_many_records(tmp_path):
 
 def test_of_two_lists_none_is_chosen(tmp_path):
     path = written(tmp_path / "a.json", {"first": RECORDS, "second": RECORDS})
-    assert "neither its name nor its content is known" in str(refusal(path, column=NESTED))
+    assert "lists of records, such as 'first', and no role for the keys" in str(refusal(path, column=NESTED))
 
 
 def test_several_columns_make_one_name(tmp_path):

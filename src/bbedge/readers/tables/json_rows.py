@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from bbedge.errors import FormatError
+from bbedge.errors import Argument, FormatError
 from bbedge.readers.json_files import JsonStream
 from bbedge.readers.logs.fields import field_at, field_paths, text, value_at
 from bbedge.readers.opening import filled_lines, json_object, lines, lines_if_plain, opened, whole_lines
@@ -213,6 +213,16 @@ class RecordsFile(JsonTable):
 
     def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
         """The columns of the roles, some records at a time; of a record only these values are kept."""
+        form = record_list(self.path, self.name).form
+        if form in ("records by two keys", "lists of records") and not {KEY, INNER_KEY} & set(roles.values()):
+            raise FormatError(
+                f"{self.name}: {form}, such as {quoted(next(self.rows())[KEY])}, and no role for the keys; say what they "
+                "are with ",
+                Argument("column", {"model": KEY}),
+                " or ",
+                Argument("column", {"item": KEY}),
+                ", or write the records that count as a list of their own",
+            )
         numbered = ((number, _values(record, roles)) for number, record in enumerate(self.rows(), start=1))
         while rows := list(islice(numbered, _ROWS)):
             yield _frame(rows, roles, f"{self.name}: record ")
