@@ -216,8 +216,8 @@ class RecordsFile(JsonTable):
         form = record_list(self.path, self.name).form
         if form in ("records by two keys", "lists of records") and not {KEY, INNER_KEY} & set(roles.values()):
             raise FormatError(
-                f"{self.name}: {form}, such as {quoted(next(self.rows())[KEY])}, and no role for the keys; say what they "
-                "are with ",
+                f"{self.name}: {form}, such as {quoted(next(self.rows())[KEY])}, and no role for the keys; say what "
+                "they are with ",
                 Argument("column", {"model": KEY}),
                 " or ",
                 Argument("column", {"item": KEY}),

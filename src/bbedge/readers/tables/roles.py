@@ -24,6 +24,8 @@ METRIC = "metric"
 ORIGINAL = cast("Role", "original item")
 """The key of the item that a metric belongs to, in batches that have one row for each metric."""
 _PREFIX = "column "
+_ANSWERS = frozenset({"answer", "target", "label", "gold", "expected", "ground_truth", "reference", "correct_answer"})
+_PREDICTIONS = frozenset({"prediction", "predicted", "pred", "output", "response", "model_answer", "model_output"})
 _OF_ONE_MODEL: tuple[Part, ...] = ("; or ", Argument("model_from", "file"), " if every file is of one model")
 
 
@@ -115,6 +117,7 @@ def find_roles(
                 Argument("column", {role: Blank("NAME")}),
                 *(_OF_ONE_MODEL if role == "model" else ()),
                 *_wide_hint(role, found),
+                *_comparison_hint(role, found),
                 *(
                     ("; or ", Argument("column", {role: KEY}), f" if the keys of the document are {role}s")
                     if keyed
@@ -169,6 +172,13 @@ def _separator_hint(found: Sequence[str]) -> str:
 def _wide_hint(role: Role, found: Sequence[str]) -> tuple[Part, ...]:
     hint = ("; or ", Argument("format", "wide"), f" if there is a column for every {role}")
     return () if role == "score" or len(found) < 3 else hint
+
+
+def _comparison_hint(role: Role, found: Sequence[str]) -> tuple[Part, ...]:
+    names = {name.strip().casefold() for name in found}
+    if role != "score" or not names & _ANSWERS or not names & _PREDICTIONS:
+        return ()
+    return ("; it has answers and predictions, but not which are right: compare them by the rule of the benchmark",)
 
 
 def column_key(name: str) -> Role:
