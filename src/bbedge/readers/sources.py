@@ -19,6 +19,7 @@ from bbedge.readers.opening import (
     STANDARD_INPUT,
     check_regular,
     files_of,
+    is_pointer,
     is_regular,
     naming_errors,
     standard_input,
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from bbedge.readers.logs.contract import Reader
 
 SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
+# Files that may have scores although they are no plain tables by their names.
+_WITH_SCORES = (".eval", ".zip", *SPREADSHEETS)
 TABLE_FORMATS = ("table", "wide")
 """What ``--format`` calls plain tables: one row per score, or one row per model."""
 # Keys under which documents have their results; a list under another key is a setting as often.
@@ -215,6 +218,8 @@ def _recognised(path: str, reading: Reading, *, searched: bool) -> Source | Lite
     format = reading.format  # noqa: A001 - the word of the option
     may_be_empty = not is_table(path) or is_document(path)
     if searched and (not is_regular(path) or (may_be_empty and not Path(path).stat().st_size)):
+        return "unread"
+    if searched and not is_table(path) and not path.lower().endswith(_WITH_SCORES) and is_pointer(path):
         return "unread"
     check_regular(path)
     if format is not None and not searched:

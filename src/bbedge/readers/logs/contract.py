@@ -114,6 +114,8 @@ class StatedAggregate:
     """The mean over all samples that have a number for the metric."""
     count: int | None = None
     """How many samples there are, scored or not."""
+    published: bool = False
+    """Whether logs are published with a part of these samples, which the user may declare."""
     least: int | None = None
     """How many samples there are at least, where only those that did not fail are counted."""
     run: LogRun | None = None

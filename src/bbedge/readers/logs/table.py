@@ -107,7 +107,13 @@ class LogTable:
                 yield self._frame(columns)
                 columns = {role: [] for role in roles}
         self._watch.stated[self.path] = list(
-            tally.check(self.log, self.path, metrics=self._read_metrics(), chosen=self._filter)
+            tally.check(
+                self.log,
+                self.path,
+                metrics=self._read_metrics(),
+                chosen=self._filter,
+                subset=self.reading.subset,
+            )
         )
         if columns["item"]:
             yield self._frame(columns)
