@@ -41,7 +41,7 @@ Range = tuple[float, float]
 Named = Literal["model", "replicate"]
 """What the path of a file, or a field of a log, can name."""
 NAMED: tuple[Named, ...] = get_args(Named)
-_ENDINGS = re.compile(r"(\.(csv|tsv|tab|jsonl|ndjson|json|parquet|pq|eval|xlsx))?(\.gz)?$", re.IGNORECASE)
+_ENDINGS = re.compile(r"(\.(csv|tsv|tab|jsonl|ndjson|json|parquet|pq|eval|xlsx|xlsm|zip))?(\.gz)?$", re.IGNORECASE)
 """The endings of a file's name that are not part of the name of a model."""
 
 

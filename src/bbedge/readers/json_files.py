@@ -263,6 +263,14 @@ class Archive(AbstractContextManager["Archive"]):
         """The names of all members."""
         return list(self._archive.namelist())
 
+    def infos(self) -> list[Any]:
+        """What the archive says of its members."""
+        return list(self._archive.infolist())
+
+    def check_whole(self) -> None:
+        """Raise if all members together unpack to too much."""
+        self._check(sum(each.file_size for each in self.infos()))
+
     @contextmanager
     def member(self, name: str) -> Iterator[IO[bytes]]:
         """A member, unpacked while it is read."""

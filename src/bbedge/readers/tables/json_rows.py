@@ -69,10 +69,26 @@ class JsonTable(PlainTable):
 
     text_scores = False
     no_rows = "no rows; expected one JSON object with model, item and score per line"
+    counted = "record"
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The objects, one at a time."""
-        raise NotImplementedError
+        return (row for _, row in self.numbered())
+
+    def numbered(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The objects, each with its number from 1."""
+        return enumerate(self.rows(), start=1)
+
+    def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
+        """The columns of the roles, some objects at a time; of an object only these values are kept."""
+        wanted = ((number, _values(row, roles)) for number, row in self.numbered())
+        while rows := list(islice(wanted, _ROWS)):
+            yield _frame(rows, roles, f"{self.name}: {self.counted} ")
+
+    def location_of_row(self, row: int) -> str:
+        """The path and the number of the object."""
+        number, _ = next(islice(self.numbered(), row, None))
+        return f"{self.name}: {self.counted} {number}"
 
     def columns(self) -> tuple[str, ...]:
         """The keys of the first objects."""
@@ -212,7 +228,7 @@ class RecordsFile(JsonTable):
     no_rows = "no records; expected a list of objects with model, item and score"
 
     def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
-        """The columns of the roles, some records at a time; of a record only these values are kept."""
+        """The columns of the roles, some records at a time, unless lists of records would be put together unasked."""
         form = record_list(self.path, self.name).form
         if form in ("records by two keys", "lists of records") and not {KEY, INNER_KEY} & set(roles.values()):
             raise FormatError(
@@ -223,13 +239,7 @@ class RecordsFile(JsonTable):
                 Argument("column", {"item": KEY}),
                 ", or write the records that count as a list of their own",
             )
-        numbered = ((number, _values(record, roles)) for number, record in enumerate(self.rows(), start=1))
-        while rows := list(islice(numbered, _ROWS)):
-            yield _frame(rows, roles, f"{self.name}: record ")
-
-    def location_of_row(self, row: int) -> str:
-        """The path and the number of the record, from 1."""
-        return f"{self.name}: record {row + 1}"
+        return JsonTable.batches(self, roles)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The records, one at a time, each with what the document says of all of them."""
