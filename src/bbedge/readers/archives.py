@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import stat
 import tempfile
-from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path, PurePosixPath
 from shutil import copyfileobj, rmtree
@@ -53,20 +53,21 @@ def _unpacked(path: str, size: int, _changed: int) -> str:
     return str(folder)
 
 
-def _problems(members: list[Any]) -> dict[str, list[str]]:
+def _problems(members: Sequence[Any]) -> dict[str, list[str]]:
     """What an archive of a folder does not have, each with the names of such members."""
-    counts = Counter(each.filename for each in members)
-    found = {
-        "paths that lead out of the archive": [each.filename for each in members if _leads_out(each.filename)],
-        "links": [each.filename for each in members if stat.S_ISLNK(each.external_attr >> 16)],
-        "archives inside the archive": [each.filename for each in members if each.filename.lower().endswith(_PACKED)],
-        "encrypted files": [each.filename for each in members if each.flag_bits & 1],
-        "several files of one name": [name for name, count in counts.items() if count > 1],
-        "no files": [] if members else [""],
-    }
-    return {problem: names for problem, names in found.items() if names}
-
-
-def _leads_out(name: str) -> bool:
-    path = PurePosixPath(name)
-    return path.is_absolute() or ".." in path.parts or "\\" in name or ":" in path.parts[0]
+    seen: set[str] = set()
+    found: dict[str, list[str]] = {} if members else {"no files": [""]}
+    for member in members:
+        name, path = member.filename, PurePosixPath(member.filename)
+        leads_out = path.is_absolute() or ".." in path.parts or "\\" in name or ":" in path.parts[0]
+        problems = {
+            "paths that lead out of the archive": leads_out,
+            "links": stat.S_ISLNK(member.external_attr >> 16),
+            "archives inside the archive": name.lower().endswith(_PACKED),
+            "encrypted files": member.flag_bits & 1,
+            "several files of one name": name in seen,
+        }
+        seen.add(name)
+        for problem in (each for each, holds in problems.items() if holds):
+            found.setdefault(problem, []).append(name)
+    return found

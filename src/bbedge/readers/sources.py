@@ -25,10 +25,17 @@ from bbedge.readers.opening import (
     naming_errors,
     standard_input,
 )
-from bbedge.readers.tables import JSON, JSON_LINES, PARQUET, SEPARATORS, PlainTable
+from bbedge.readers.tables import HEAD, JSON, JSON_LINES, PARQUET, SEPARATORS, PlainTable
 from bbedge.readers.tables.delimited import DelimitedFile, separator_of
 from bbedge.readers.tables.frames import ParquetFile
-from bbedge.readers.tables.json_rows import JsonLinesFile, NoRecordsError, RecordsFile, kind_of_json, record_list
+from bbedge.readers.tables.json_rows import (
+    JsonLinesFile,
+    NoRecordsError,
+    RecordsFile,
+    are_scores,
+    kind_of_json,
+    record_list,
+)
 from bbedge.readers.tables.roles import chosen_columns
 from bbedge.readers.tables.sheets import SHEETS, SheetFile
 from bbedge.readers.tools import readers, recognised
@@ -287,8 +294,8 @@ def _records_of(path: str) -> Literal["rows", "scores", "inside", "none"]:
     except (NoRecordsError, LimitError):
         # One value of more than the limit is no record.
         return "none"
-    if found.certain:
-        return "scores"
+    if found.form not in ("list", "objects"):
+        return "scores" if are_scores(RecordsFile(path=path).head(HEAD)) else "inside"
     return "rows" if found.key in _RESULTS or found.form == "objects" else "inside"
 
 

@@ -23,7 +23,7 @@ from bbedge.readers.sources import Source, open_table
 from bbedge.readers.tables import PlainTable, Table
 from bbedge.readers.tables.columns import Role
 from bbedge.readers.tables.roles import METRIC, ORIGINAL, ColumnError, column_key, find_roles, with_columns
-from bbedge.readers.tables.shaped import ShapedTable, as_wide, several_metrics, with_chosen
+from bbedge.readers.tables.shaped import ShapedTable, as_wide, several_metrics, with_chosen, with_metric
 from bbedge.records.notes import Note
 from bbedge.records.reading import Reading
 from bbedge.text import counted, listed, quoted, shown, shown_path
@@ -192,10 +192,10 @@ class Shaping:
                 dropped=self.reading.drop_column,
                 given=given,
             )
-        table = replace(table, wide=wide, given=given, scales=self.scales)
+        table = replace(table if wide else with_metric(table), wide=wide, given=given, scales=self.scales)
         if METRIC in self.described.names:
             return replace(table, metrics="every") if METRIC in self.described.in_table(table) else table
-        if wide or METRIC not in plain.text_columns() or METRIC in self.chosen.values():
+        if wide or METRIC not in {*plain.text_columns(), *table.joined} or METRIC in self.chosen.values():
             return table
         return replace(table, metrics=self.reading.metric or "watched")
 

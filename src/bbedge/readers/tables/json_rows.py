@@ -12,7 +12,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -48,6 +48,8 @@ _FIRST = 1000
 # characters can be spelt in more ways than these.
 _ESCAPED_ASCII = re.compile(rb"\\u00[2-7]")
 _PLAIN_KEY = re.compile(rb'"[ -.0-\[\]-~]*"')
+Form = Literal["list", "objects", "scores", "records", "records by two keys", "lists of records"]
+"""What a JSON document is: a list, objects one after the other, or what stands under its keys."""
 ScoreType = type[pl.Float64] | type[pl.Boolean]
 _HEAD = 1 << 20
 _LIST = re.compile(rb"\[\s*\{")
@@ -213,10 +215,8 @@ class RecordList:
 
     key: str | None = None
     """The key of the list; None if there is no such list."""
-    form: Literal["list", "objects", "scores", "records", "records by two keys", "lists of records"] = "list"
+    form: Form = "list"
     """What the document is: a list or one with a list in it; objects one after the other; or what is under its keys."""
-    certain: bool = False
-    """Whether what is under its keys can only be scores."""
     shared: Mapping[str, str] = field(default_factory=dict, hash=False)
     """What the document says of all records: the model, the replicate."""
 
@@ -253,7 +253,7 @@ class RecordsFile(JsonTable):
                         'expected an object such as {"model": "a", "item": "q1", "score": 1}'
                     )
                 # The keys come first, and a value of the same name does not hide them.
-                yield {**where.shared, **keys} | value | keys
+                yield {**keys, **where.shared, **value, **keys} if keys else {**where.shared, **value}
             stream.end()
 
 
@@ -291,27 +291,31 @@ def _record_list(path: str, name: str, _size: int, _changed: int) -> RecordList:
             raise NoRecordsError(f"{name}: not a JSON object or list; expected a list of objects")
         lists: list[str] = []
         shared: dict[str, str | None] = {}
-        under = _UnderKeys()
+        kinds: set[Form | None] = set()
         for key in stream.entries():
-            under.titled |= key.strip().casefold() in _TITLES
             if stream.opens() == "[":
                 elements = stream.elements()
-                if isinstance(first := next(elements, None), dict):
+                if isinstance(next(elements, None), dict):
                     lists.append(key)
-                under.add([first])
                 # The stream stands where the list ends once all of it is read.
                 deque(elements, maxlen=0)
+                kind: Form | None = "lists of records" if key in lists else None
             else:
-                under.add(value := stream.value())
+                value = stream.value()
+                kind = _kind_under_key(value)
                 if key.strip().casefold() in _OF_ALL:
                     shared[key] = text(value)
+            kinds.add(None if key.strip().casefold() in _TITLES else kind)
         if stream.opens() == "{":
             return RecordList(form="objects")
         stream.end()
     if len(lists) == 1:
         return RecordList(key=lists[0], shared={key: said for key, said in shared.items() if said is not None})
-    if (form := under.form()) is not None:
-        return RecordList(form=form, certain=under.certain)
+    # Some of the records may have nothing but objects in them.
+    alike: set[Form | None] = {"records"} if kinds == {"records", "records by two keys"} else kinds or {None}
+    form, *others = alike
+    if form is not None and not others:
+        return RecordList(form=form)
     what = f"the lists of objects {listed(lists)}" if lists else "no list of objects"
     raise NoRecordsError(
         f"{name}: {what} in the document; expected one list of objects, such as "
@@ -320,53 +324,21 @@ def _record_list(path: str, name: str, _size: int, _changed: int) -> RecordList:
     )
 
 
-@dataclass(slots=True)
-class _UnderKeys:
-    """What stands under the keys of a document."""
-
-    titled: bool = False
-    """Whether a key says what stands under it, so that keys are not names."""
-    _kinds: Counter[str] = field(default_factory=Counter)
-    _unit: bool = True
-    _scored: bool = False
-
-    @property
-    def certain(self) -> bool:
-        """Whether it can only be scores: by the name of a score, or because there are many in [0, 1] and no others."""
-        return self._scored or (self._unit and self._kinds["scores"] >= _LEAST)
-
-    def add(self, value: Any) -> None:  # noqa: ANN401 - any JSON
-        """Look at a value; a list is given as its first element."""
-        first = value[0] if isinstance(value, list) else value
-        inner = list(first.values()) if isinstance(first, dict) else []
-        if isinstance(value, list):
-            kind = "lists of records" if isinstance(first, dict) else "other"
-        elif inner:
-            kind = "records by two keys" if all(each and isinstance(each, dict) for each in inner) else "records"
-        else:
-            kind = "scores" if may_be_score(value) else "other"
-        self._kinds[kind] += 1
-        self._unit &= _on_unit_scale(value)
-        rows = inner if kind == "records by two keys" else [first] if inner else []
-        self._scored |= any(_SCORES & {key.strip().casefold() for key in row} for row in rows) or (
-            len(inner) >= _LEAST and all(map(_on_unit_scale, inner))
-        )
-
-    def form(self) -> Literal["scores", "records", "records by two keys", "lists of records"] | None:
-        """What stands under all keys alike; None if keys are not names, or values not alike."""
-        kinds = set(self._kinds)
-        if self.titled or not kinds or "other" in kinds:
-            return None
-        for form in ("scores", "lists of records", "records by two keys"):
-            if kinds == {form}:
-                return form
-        # Some of the records may have nothing but objects in them.
-        return "records" if kinds <= {"records", "records by two keys"} else None
+def _kind_under_key(value: Any) -> Form | None:  # noqa: ANN401 - any JSON
+    """What a document is if the value is under one of its keys; None if its keys are no names."""
+    if isinstance(value, Mapping) and value:
+        inner = value.values()
+        return "records by two keys" if all(each and isinstance(each, Mapping) for each in inner) else "records"
+    return "scores" if may_be_score(value) else None
 
 
-def _on_unit_scale(value: object) -> bool:
-    found = as_number(value)
-    return verdict(value) is not None or (found is not None and 0.0 <= found <= 1.0)
+def are_scores(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether rows by key can only be scores: by the name of one, or because there are many in [0, 1] and no others."""
+    values = [(name.strip().casefold(), row[name]) for row in rows for name in row if name not in (KEY, INNER_KEY)]
+    unit = all(verdict(value) is not None or 0.0 <= (as_number(value) or 0.0) <= 1.0 for _, value in values)
+    return any(name in _SCORES and name != _VALUE for name, _ in values) or (
+        len(values) >= _LEAST and unit and all(may_be_score(value) for _, value in values)
+    )
 
 
 def kind_of_json(path: str, name: str) -> Literal["list", "object", "lines", "other"]:

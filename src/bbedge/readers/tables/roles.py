@@ -21,6 +21,8 @@ KEY = "key"
 """The column of the keys of a JSON document whose values are alike: models or items, as the user says."""
 METRIC = "metric"
 """The item column that makes one item of each metric of an item."""
+METRICS = frozenset({METRIC, "metric_name", "metric_id"})
+"""Usual names of such a column in tables; case does not matter."""
 ORIGINAL = cast("Role", "original item")
 """The key of the item that a metric belongs to, in batches that have one row for each metric."""
 _PREFIX = "column "
@@ -117,7 +119,7 @@ def find_roles(
                 Argument("column", {role: Blank("NAME")}),
                 *(_OF_ONE_MODEL if role == "model" else ()),
                 *_wide_hint(role, found),
-                *_comparison_hint(role, found),
+                *_content_hint(role, found),
                 *(
                     ("; or ", Argument("column", {role: KEY}), f" if the keys of the document are {role}s")
                     if keyed
@@ -174,11 +176,14 @@ def _wide_hint(role: Role, found: Sequence[str]) -> tuple[Part, ...]:
     return () if role == "score" or len(found) < 3 else hint
 
 
-def _comparison_hint(role: Role, found: Sequence[str]) -> tuple[Part, ...]:
+def _content_hint(role: Role, found: Sequence[str]) -> tuple[Part, ...]:
+    """What the columns hold instead, where that shows."""
     names = {name.strip().casefold() for name in found}
-    if role != "score" or not names & _ANSWERS or not names & _PREDICTIONS:
-        return ()
-    return ("; it has answers and predictions, but not which are right: compare them by the rule of the benchmark",)
+    if role == "score" and names & _ANSWERS and names & _PREDICTIONS:
+        return ("; it has answers and predictions, but not which are right: compare them by the rule of the benchmark",)
+    if role == "item" and names & METRICS:
+        return ("; its rows are metrics, which are no items: read the scores of each item that they are made of",)
+    return ()
 
 
 def column_key(name: str) -> Role:

@@ -20,16 +20,8 @@ from bbedge.readers.tables.json_rows import JsonTable
 from bbedge.text import listed, quoted
 
 SHEETS = (".xlsx", ".xlsm")
-# What openpyxl raises on a damaged file.
-_DAMAGE: tuple[type[Exception], ...] = (
-    *zip_library()[1],
-    KeyError,
-    ValueError,
-    TypeError,
-    AttributeError,
-    IndexError,
-    SyntaxError,
-)
+# What openpyxl raises on a damaged file, besides what is raised on a damaged archive.
+_DAMAGE = (KeyError, ValueError, TypeError, AttributeError, IndexError, SyntaxError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +77,7 @@ class SheetFile(JsonTable):
             ) from None
         with Archive(self.path) as archive:
             archive.check_whole()
+        damage: tuple[type[Exception], ...] = (*zip_library()[1], *_DAMAGE)
         # The library leaves sheets open that are not read to their end.
         with naming_errors(self.path, self.name), Path(self.path).open("rb") as file:
             try:
@@ -95,5 +88,5 @@ class SheetFile(JsonTable):
                 yield {sheet.title: partial(sheet.iter_rows, values_only=True) for sheet in book.worksheets}
             except FormatError:
                 raise
-            except _DAMAGE as error:
+            except damage as error:
                 raise FormatError(f"{self.name}: not a readable spreadsheet ({error}); save it again") from None
