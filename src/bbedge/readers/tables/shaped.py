@@ -7,7 +7,7 @@ the others are refused: read as one more item, a mean would count every score tw
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, cast
 
@@ -21,7 +21,7 @@ from bbedge.readers.metrics import MetricScales
 from bbedge.readers.tables import HEAD, PlainTable, Table
 from bbedge.readers.tables.columns import ALIASES, FIRST_ALIASES, ROLES, Role, failing, may_be_score, scores_from_text
 from bbedge.readers.tables.delimited import CELL
-from bbedge.readers.tables.roles import METRIC, METRICS, ORIGINAL, column_key, metric_item, repeated_names
+from bbedge.readers.tables.roles import METRIC, ORIGINAL, column_key, metric_item, repeated_names
 from bbedge.text import listed, quoted, shown
 
 BETWEEN = "+"
@@ -288,14 +288,6 @@ def with_chosen(table: PlainTable, chosen: Mapping[Role, str]) -> ShapedTable:
                 f"{role}; name other columns",
             )
     return ShapedTable(plain=table, joined=joined)
-
-
-def with_metric(table: ShapedTable) -> ShapedTable:
-    """The table with a column of metrics of this name, where it has one with another usual name."""
-    named = [name for name in table.plain.text_columns() if name.strip().casefold() in METRICS]
-    if METRIC in table.columns() or len(named) != 1:
-        return table
-    return replace(table, joined={**table.joined, METRIC: (named[0],)})
 
 
 def several_metrics(place: str, metrics: Sequence[str]) -> ChoiceNeededError:
