@@ -369,9 +369,9 @@ CASES = {
             folder / "BFCL_v4_live_simple_score.json", [{"accuracy": 1.0, "correct_count": 8, "total_count": 8}]
         ),
         unnamed="lists the 0 failures of 8 tasks",
-        no_number="no id, or valid; expected each failure",
-        outside="no id, or valid; expected each failure",
-        twice="a second time; expected each failure",
+        no_number="a second time, or valid; expected each failure",
+        outside="a second time, or valid; expected each failure",
+        twice="a second time, or valid; expected each failure",
         harmless=(None,),
     ),
     "livecodebench": shape(

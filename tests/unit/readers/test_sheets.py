@@ -10,7 +10,7 @@ import pytest
 from bbedge.errors import BbedgeError
 from bbedge.readers import read_scores
 
-openpyxl = pytest.importorskip("openpyxl", reason="install bbedge[xlsx] to try spreadsheets")
+openpyxl = pytest.importorskip("openpyxl", reason="install openpyxl to try spreadsheets")
 
 RIGHT = {"a": (1, 0, 1), "b": (0, 0, 1)}
 
@@ -129,6 +129,7 @@ def test_a_file_that_unpacks_to_too_much_is_refused_before_it_is_read(tmp_path):
 def test_without_the_library_the_message_says_how_to_install_it(tmp_path, monkeypatch):
     path = sheet(tmp_path / "a.xlsx", rows())
     monkeypatch.setitem(sys.modules, "openpyxl", None)
-    assert f"{path}: a spreadsheet, which is read by openpyxl; install it with pip install 'bbedge[xlsx]'" in refusal(
-        path
+    said = (
+        f"{path}: a spreadsheet, which needs openpyxl; install it with: pip install openpyxl; or save the sheet as CSV"
     )
+    assert said in refusal(path)

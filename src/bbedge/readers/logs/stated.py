@@ -133,6 +133,10 @@ _CLOSE = 1e-6
 # A mean with so many decimals may have been rounded; one with fewer is an exact fraction.
 _ROUNDED = range(3, 7)
 
+_OR_SUBSET: tuple[Part, ...] = (
+    "; or, if the publisher kept only these, declare it with ",
+    Argument("subset", value=True),
+)
 _Key = tuple[LogRun | None, str | None]
 
 
@@ -170,7 +174,7 @@ class RunTally:
         Means matter of the metrics that are read, under the filter ``chosen``. Where the user declares that a
         ``subset`` was published, its size is noted, and the means are of other samples.
         """
-        kept = 0
+        kept = False
         # Without any sample there is nothing to compare; that has a message of its own.
         for stated in log.stated() if self._samples else ():
             every = [key for key in self._samples if key[0] is stated.run and stated.filter is None]
@@ -178,7 +182,7 @@ class RunTally:
                 found, all_of_them = self._samples.get(key, 0), stated.count or 0
                 if subset and stated.published and found < all_of_them:
                     if key[1] == chosen:
-                        kept = found
+                        kept = True
                         said = f"{found:,} of {all_of_them:,} documents were kept by the publisher"
                         yield Note(kind="subset", subject=(path,), text=f"{shown_path(path)}: {said}.")
                     continue
@@ -198,7 +202,7 @@ class RunTally:
         raise DataError(
             f"{shown_path(path)}: {counted(found, 'sample')}{under}, but {said} states {expected:,}: the log is "
             "not complete, or not the one that the numbers were made from; restore the whole log, or repeat the run",
-            *_or_subset(stated, found),
+            *(_OR_SUBSET if stated.published and found < expected else ()),
         )
 
     def _compared(self, stated: StatedAggregate, key: _Key, path: str) -> Iterator[Note]:
@@ -221,13 +225,6 @@ class RunTally:
             text=f"{what} is {mean:.6g}, but {where} states {stated.mean:.6g}. {remedy}",
             without_means=f"{what} is not the one that {where} states. {remedy}",
         )
-
-
-def _or_subset(stated: StatedAggregate, found: int) -> tuple[Part, ...]:
-    """The way out where fewer samples may have been published."""
-    fewer = stated.published and found < (stated.count or 0)
-    declare = Argument("subset", value=True)
-    return ("; or, if the publisher kept only these, declare it with ", declare) if fewer else ()
 
 
 def tolerance(stated: float) -> float:

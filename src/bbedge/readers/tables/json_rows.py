@@ -35,7 +35,6 @@ from bbedge.readers.tables.columns import (
     failing,
     may_be_score,
     values_of,
-    verdict,
     without_long_values,
 )
 from bbedge.readers.tables.roles import KEY, is_of_item
@@ -333,12 +332,11 @@ def _kind_under_key(value: Any) -> Form | None:  # noqa: ANN401 - any JSON
 
 
 def are_scores(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether rows by key can only be scores: by the name of one, or because there are many in [0, 1] and no others."""
-    values = [(name.strip().casefold(), row[name]) for row in rows for name in row if name not in (KEY, INNER_KEY)]
-    unit = all(verdict(value) is not None or 0.0 <= (as_number(value) or 0.0) <= 1.0 for _, value in values)
-    return any(name in _SCORES and name != _VALUE for name, _ in values) or (
-        len(values) >= _LEAST and unit and all(may_be_score(value) for _, value in values)
-    )
+    """Whether rows by key can only be scores: many with the name of one, or many values in [0, 1] and no others."""
+    named = any((_SCORES - {_VALUE}) & {name.strip().casefold() for name in row} for row in rows)
+    values = [row[name] for row in rows for name in row if name not in (KEY, INNER_KEY)]
+    unit = all(may_be_score(each) and 0.0 <= (as_number(each) or 0.0) <= 1.0 for each in values)
+    return len(rows if named else values) >= _LEAST and (named or unit)
 
 
 def kind_of_json(path: str, name: str) -> Literal["list", "object", "lines", "other"]:

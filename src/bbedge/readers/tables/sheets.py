@@ -20,8 +20,6 @@ from bbedge.readers.tables.json_rows import JsonTable
 from bbedge.text import listed, quoted
 
 SHEETS = (".xlsx", ".xlsm")
-# What openpyxl raises on a damaged file, besides what is raised on a damaged archive.
-_DAMAGE = (KeyError, ValueError, TypeError, AttributeError, IndexError, SyntaxError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,12 +70,14 @@ class SheetFile(JsonTable):
             from openpyxl import load_workbook
         except ImportError:
             raise FormatError(
-                f"{self.name}: a spreadsheet, which is read by openpyxl; install it with pip install "
-                "'bbedge[xlsx]', or save the sheet as CSV (in UTF-8) and name that file"
+                f"{self.name}: a spreadsheet, which needs openpyxl; install it with: pip install openpyxl; or save the "
+                "sheet as CSV (in UTF-8) and name that file"
             ) from None
         with Archive(self.path) as archive:
             archive.check_whole()
-        damage: tuple[type[Exception], ...] = (*zip_library()[1], *_DAMAGE)
+        # What openpyxl raises on a damaged file, besides what is raised on a damaged archive.
+        damage: tuple[type[Exception], ...] = zip_library()[1]
+        damage += (KeyError, ValueError, TypeError, AttributeError, IndexError, SyntaxError)
         # The library leaves sheets open that are not read to their end.
         with naming_errors(self.path, self.name), Path(self.path).open("rb") as file:
             try:

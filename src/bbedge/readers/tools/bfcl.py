@@ -46,7 +46,8 @@ def _open_bfcl(path: str) -> Log:
     said: dict[str, str] = {}
     failures = _tasks(rows, place, said)
     check_count(len(failures), total - correct, place=place, what="failures")
-    named, folder = _NAME.fullmatch(Path(path).name), _folder_of_model(Path(path))
+    named = _NAME.fullmatch(Path(path).name)
+    folder = next((each for each in Path(path).parents if each.parent.name.startswith("score")), None)
     category = named["category"] if named else said.get("test_category", "")
     run = LogRun(model=said.get("model_name") or (folder.name if folder else None), task=category)
 
@@ -56,9 +57,14 @@ def _open_bfcl(path: str) -> Log:
             raise FormatError(f"{place}: {listed(unknown)} failed, and not in the list; use files of one version")
         for position, task in enumerate(sorted(asked), start=1):
             error = failures.get(task) or asked[task]
-            scores = {} if error else {"valid": task not in failures}
-            kind = kind_of_error(error)
-            yield LogSample(run=run, item=task, scores=scores, place=position, error=error, failure=kind)
+            yield LogSample(
+                run=run,
+                item=task,
+                scores={} if error else {"valid": task not in failures},
+                place=position,
+                error=error,
+                failure=kind_of_error(error),
+            )
 
     results = _results(Path(path), named, folder)
     if not correct:
@@ -83,16 +89,15 @@ def _tasks(rows: Iterator[tuple[int, Row]], place: str, said: dict[str, str]) ->
     for line, row in rows:
         task = text(row.get("id"))
         if not task or task in found or row.get("valid", False) is not False:
-            what = f"{quoted(task)} a second time" if task in found else "no id, or valid"
-            raise FormatError(f"{place}:{line}: {what}; expected each failure, or each result, of BFCL once")
+            raise FormatError(
+                f"{place}:{line}: {quoted(task)} a second time, or valid; expected each failure of BFCL once"
+                if task
+                else f"{place}:{line}: no id; expected a failure or a result of BFCL"
+            )
         answers = (row[key] for key in _ANSWERS if isinstance(row.get(key), str))
         found[task] = next((each for each in answers if each.startswith(_NOT_ANSWERED)), None)
         said |= {key: name for key in ("model_name", "test_category") if (name := text(row.get(key)))}
     return found
-
-
-def _folder_of_model(path: Path) -> Path | None:
-    return next((each for each in path.parents if each.parent.name.startswith("score")), None)
 
 
 def _results(path: Path, named: re.Match[str] | None, folder: Path | None) -> Path | None:
