@@ -1,5 +1,6 @@
 """Zip archives of a folder: read like the folder, and refused where they hold what no folder does."""
 
+import json
 import os
 import stat
 import struct
@@ -12,9 +13,10 @@ import pytest
 
 from bbedge.errors import BbedgeError
 from bbedge.readers import read_scores
+from bbedge.readers.survey import survey
 from bbedge.text import shown_path
 from log_makers import inspect_log, lm_eval_run
-from shape_makers import SHAPES
+from shape_makers import SHAPES, mmlu_pro_answer
 
 TABLE = "model,item,score\na,q,1\nb,q,0\n"
 
@@ -58,6 +60,12 @@ def test_messages_name_the_archive_and_the_file_in_it(tmp_path):
     path = packed(tmp_path / "all.zip", {"x/a.csv": TABLE, "x/b.csv": "model,item,score\nc,q,7\n"})
     assert refusal(path).startswith("all.zip/x/b.csv:2: score 7.0 is outside")
     assert read_scores(path, skip="all.zip/x/b.csv").models == ("a", "b")
+
+
+def test_a_survey_names_the_archive(tmp_path):
+    path = packed(tmp_path / "all.zip", {"runs/a_result.json": json.dumps([mmlu_pro_answer(1, pred=None)])})
+    found = survey([str(path)])
+    assert found.samples.first_error.startswith("all.zip/runs/a_result.json: sample 1: no answer was found")
 
 
 def test_an_inspect_log_with_this_ending_is_a_log(tmp_path):
