@@ -132,3 +132,15 @@ def test_a_key_that_comes_twice_is_refused(tmp_path):
     path = tmp_path / "a.json"
     path.write_text('{"q1": 1, "q2": 0,\n"q1": 0}')
     assert f"{path}:2: key 'q1' appears more than once" in refusal(path, model_from="file", column={"item": "key"})
+
+
+def test_what_a_long_file_is_shows_in_its_beginning(tmp_path, monkeypatch):
+    rows = [{"model": m, "item": i, "score": v} for m, row in OF.items() for i, v in row.items()]
+    path = tmp_path / "a.jsonl"
+    for size in range(60, 400, 37):
+        monkeypatch.setattr("bbedge.readers.tables.json_rows._HEAD", size)
+        path.write_text(json.dumps({"results": rows}, indent=2))
+        assert read_scores(path).values[0].tolist() == VALUES
+        # A broken line is named, however much of the file is looked at.
+        path.write_text('{"model": "a", "item": "q1",\n' + "\n".join(map(json.dumps, rows)))
+        assert refusal(path).startswith(f"{path}:1: not valid JSON")

@@ -51,6 +51,8 @@ Form = Literal["list", "objects", "scores", "records", "records by two keys", "l
 """What a JSON document is: a list, objects one after the other, or what stands under its keys."""
 ScoreType = type[pl.Float64] | type[pl.Boolean]
 _HEAD = 1 << 20
+# An error so close to the end of what was read may only mean that there is more to come.
+_NEAR_END = 16
 _LIST = re.compile(rb"\[\s*\{")
 INNER_KEY = "key2"
 """The column of the keys one level further inside."""
@@ -351,13 +353,15 @@ def kind_of_json(path: str, name: str) -> Literal["list", "object", "lines", "ot
         # A document on one line, or the first of many.
         return "object" if whole and not (left or more).lstrip().startswith(b"{") else "lines"
     # An object over several lines; a first line that is broken is one of many.
-    return "object" if whole or _left_after_object(head) is not None or len(head) == _HEAD else "lines"
+    return "object" if whole or _left_after_object(head, cut=len(head) == _HEAD) is not None else "lines"
 
 
-def _left_after_object(data: bytes) -> bytes | None:
-    """What follows the JSON object with which some bytes begin; None if it is not complete."""
+def _left_after_object(data: bytes, *, cut: bool = False) -> bytes | None:
+    """What follows the JSON object with which some bytes begin; None if it is not complete, unless they are ``cut``."""
     text = data.decode("utf-8", "replace")
     try:
         return text[json.JSONDecoder().raw_decode(text)[1] :].strip().encode()
+    except json.JSONDecodeError as error:
+        return b"" if cut and (error.msg.startswith("Unterminated") or error.pos >= len(text) - _NEAR_END) else None
     except (ValueError, RecursionError):
         return None
