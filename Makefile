@@ -13,7 +13,7 @@ DOCS_READY := .venv-docs/.ready
 DOCS_TOOLS := sphinx furo myst-nb ipykernel
 LM_EVAL_READY := .venv-lm-eval/.ready
 # Every direct dependency is used: the statistics, the readers, the board, the page and the command line.
-LOWEST_TOOLS := array-api-strict hypothesis jsonschema 'psycopg[binary]' pytest pytest-xdist
+LOWEST_TOOLS := array-api-strict hypothesis jsonschema openpyxl 'psycopg[binary]' pytest pytest-xdist
 LOWEST_TESTS := tests/golden tests/unit/core tests/unit/readers tests/unit/board \
 	tests/unit/certificate/test_certificate.py tests/unit/records tests/unit/verify/test_consistency.py \
 	tests/unit/display/test_geometry.py tests/unit/display/test_page.py tests/e2e/test_command_line.py

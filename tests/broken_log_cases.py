@@ -14,7 +14,7 @@ import pytest
 from bbedge.errors import BbedgeError
 from bbedge.readers import read_scores
 from log_makers import LOGS, inspect_log, inspect_sample, lm_eval_run
-from shape_makers import SHAPES
+from shape_makers import SHAPES, write_lines
 from suite_makers import MAKERS, write
 
 UNNAMED = "does not name its model"
@@ -28,14 +28,23 @@ def changed(value, change):
     return [changed(part, change) for part in value] if isinstance(value, list) else value
 
 
+def is_lines(path):
+    # BFCL writes JSON lines into files named .json.
+    return path.suffix == ".jsonl" or path.name.startswith("BFCL")
+
+
 def content_of(path):
-    if path.suffix == ".jsonl":
+    if is_lines(path):
         return [json.loads(line) for line in path.read_text().splitlines()]
     return json.loads(path.read_text())
 
 
 def rewrite(path, change):
-    write(path, changed(content_of(path), change))
+    write_content(path, changed(content_of(path), change))
+
+
+def write_content(path, content):
+    (write_lines if is_lines(path) else write)(path, content)
 
 
 def records_of(content):
@@ -49,7 +58,7 @@ def records_of(content):
 def with_records(path, change):
     content = content_of(path)
     change(records_of(content))
-    write(path, content)
+    write_content(path, content)
 
 
 def change_last(path, change):
@@ -60,7 +69,7 @@ def change_last(path, change):
         rewrite(path, change)
         return
     records[-1] = changed(records[-1], change)
-    write(path, content)
+    write_content(path, content)
 
 
 def put(word, *keys):
@@ -337,6 +346,72 @@ CASES = {
         unnamed=RECORD.format("model"),
         # -1 says that the judge gave no rating.
         outside="outside|is infinite|missing",
+    ),
+    "swe-bench reports": shape(
+        "swe-bench reports",
+        score="resolved",
+        item=(),
+        scored="report.json",
+        nameless=renamed("report.json", "all.json"),
+        no_number="sample 1: no result for",
+        outside="sample 1: no result for",
+        twice="",
+    ),
+    "bfcl": shape(
+        "bfcl",
+        score="valid",
+        item=("id",),
+        scored="*_score.json",
+        # The names in the list of all tasks are those of the failures.
+        by_name=False,
+        # Without the folder of the scores and a failure nothing names the model.
+        nameless=lambda folder: write_lines(
+            folder / "BFCL_v4_live_simple_score.json", [{"accuracy": 1.0, "correct_count": 8, "total_count": 8}]
+        ),
+        unnamed="lists the 0 failures of 8 tasks",
+        no_number="a second time, or valid; expected each failure",
+        outside="a second time, or valid; expected each failure",
+        twice="a second time, or valid; expected each failure",
+        harmless=(None,),
+    ),
+    "livecodebench": shape(
+        "livecodebench",
+        score="graded_list",
+        item=("question_id",),
+        scored="*_eval_all.json",
+        nameless=lambda folder: [
+            *removed("*_0.2_eval.json")(folder),
+            renamed("*_eval_all.json", "elsewhere.json")(folder),
+        ],
+        no_number="the grades are .*; expected a list of true and false",
+        outside="the grades are .*; expected a list of true and false",
+    ),
+    "cruxeval": shape(
+        "cruxeval",
+        score="sample_1",
+        item=(),
+        nameless=renamed("*.json", "output.json"),
+        no_number="the grades are .*; expected a list of true and false",
+        outside="the grades are .*; expected a list of true and false",
+        twice="",
+    ),
+    "mmlu-pro": shape(
+        "mmlu-pro",
+        score="pred",
+        item=("question_id",),
+        scored="model_outputs_*.json",
+        nameless=renamed("model_outputs_*.json", "elsewhere.json"),
+        no_number="missing|no letter as answer and as pred in this record",
+        outside="no letter as answer and as pred in this record",
+    ),
+    "zero-eval": shape(
+        "zero-eval",
+        score="matched",
+        item=("id", "session_id"),
+        nameless=dropped_last("*.json", "generator"),
+        unnamed=RECORD.format("generator"),
+        no_number="not yet compared|expected true, false or",
+        outside="expected true, false or",
     ),
     "alpaca-eval": shape(
         "alpaca-eval",

@@ -190,6 +190,100 @@ def alpaca_eval(folder):
         yield write_document(folder / model / "annotations.json", rows)
 
 
+def swe_bench_report(number, resolved, **more):
+    tests = {"FAIL_TO_PASS": {"success": ["t"], "failure": []}, "PASS_TO_PASS": {"success": [], "failure": []}}
+    found = {"patch_is_None": False, "patch_exists": True, "patch_successfully_applied": True, "resolved": resolved}
+    return {instance(number): found | {"tests_status": tests} | more}
+
+
+def swe_bench_reports(folder):
+    for model in MODELS:
+        for number in QUESTIONS:
+            of_model = folder / "run_evaluation" / "run-1" / model.replace("/", "__")
+            report = swe_bench_report(number, right(model, number))
+            yield write_document(of_model / instance(number) / "report.json", report)
+
+
+def bfcl_task(number, category="live_simple"):
+    return f"{category}_{number}-{number % 3}-0"
+
+
+def bfcl_failure(number, *, model="aster", **more):
+    row = {"id": bfcl_task(number), "model_name": model, "test_category": "live_simple", "valid": False}
+    return row | {"error": ["Wrong value."], "error_type": "value_error", "model_result": "[f(x=1)]"} | more
+
+
+def bfcl_scores(folder, model, failures, *, total=8, correct=None):
+    correct = total - len(failures) if correct is None else correct
+    counts = {"accuracy": correct / total, "correct_count": correct, "total_count": total}
+    return write_lines(folder / "score" / model / "live" / "BFCL_v4_live_simple_score.json", [counts, *failures])
+
+
+def bfcl_results(folder, model, tasks, **more):
+    rows = [{"id": task, "result": "[f(x=2)]", "latency": 0.5} | more for task in tasks]
+    return write_lines(folder / "result" / model / "live" / "BFCL_v4_live_simple_result.json", rows)
+
+
+def bfcl(folder):
+    for model in MODELS:
+        failures = [bfcl_failure(number, model=model) for number in QUESTIONS if not right(model, number)]
+        bfcl_results(folder, model, map(bfcl_task, QUESTIONS))
+        yield bfcl_scores(folder, model, failures)
+
+
+def livecodebench_problem(number, grades, **more):
+    row = {"question_title": f"problem {number}", "question_content": f"text {number}", "platform": "leetcode"}
+    row |= {"question_id": str(3000 + number), "contest_id": "c", "contest_date": "2024-01-01T00:00:00"}
+    row |= {"difficulty": "easy" if number < 5 else "hard", "output_list": ["x"] * len(grades), "code_list": ["y"]}
+    return row | {"graded_list": grades, "pass@1": sum(grades) / max(1, len(grades)), "metadata": []} | more
+
+
+def livecodebench(folder, name="Scenario.codegeneration_2_0.2"):
+    for model in MODELS:
+        problems = [livecodebench_problem(number, [right(model, number), True]) for number in QUESTIONS]
+        path = folder / "output" / model / f"{name}.json"
+        write_document(path, [{key: p[key] for key in ("question_id", "output_list", "code_list")} for p in problems])
+        write_document(path.with_name(f"{name}_eval.json"), [{"pass@1": 0.5, "detail": {"pass@1": {}}}, {}, []])
+        yield write_document(path.with_name(f"{name}_eval_all.json"), problems)
+
+
+def cruxeval_scores(grades, **more):
+    found = {"raw_generations": {sample: ["x"] for sample in grades}, "raw_scored_generations": grades}
+    means = [sum(each) / len(each) for each in grades.values()]
+    return found | {"pass_at_1": 100 * sum(means) / len(means), "pass_at_5": 100.0} | more
+
+
+def cruxeval(folder):
+    for model in MODELS:
+        grades = {f"sample_{number}": [right(model, number), False] for number in QUESTIONS}
+        yield write_document(folder / f"{model}_temp0.2_output.json", cruxeval_scores(grades))
+
+
+def mmlu_pro_answer(number, *, pred="B", **more):
+    row = {"question_id": 70 + number, "question": f"question {number}", "options": ["one", "two", "three"]}
+    row |= {"answer": "B", "answer_index": 1, "cot_content": "", "category": "law", "src": "ori_mmlu-law"}
+    return row | {"pred": pred, "model_outputs": "The answer is (B)."} | more
+
+
+def mmlu_pro(folder):
+    for model in MODELS:
+        rows = [mmlu_pro_answer(number, pred="B" if right(model, number) else "C") for number in QUESTIONS]
+        yield write_document(folder / f"model_outputs_{model}_5shots.json", rows)
+    write_document(folder / "law_summary.json", {"total": {"corr": 6.0, "wrong": 2.0, "acc": 0.75}})
+
+
+def zero_eval_answer(number, *, model="aster", **more):
+    row = {"session_id": f"gsm-#{number}", "chat_history": [f"question {number}"], "model_input": "n/a"}
+    row |= {"output": ["{}"], "generator": model, "configs": {"temperature": 0.0}, "dataset": "gsm"}
+    return row | {"id": f"gsm-#{number}", "question": f"question {number}", "answer": "# 18"} | more
+
+
+def zero_eval(folder):
+    for model in MODELS:
+        rows = [zero_eval_answer(number, model=model, matched=right(model, number)) for number in QUESTIONS]
+        yield write_document(folder / "result_dirs_parsed" / "gsm" / f"{model}.json", rows)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Shape:
     """A tool's logs: how to make them, where their records are, and what has to be chosen to read them."""
@@ -219,4 +313,10 @@ SHAPES = {
     "arena-hard": Shape(make=arena_hard, records=lambda rows: [rows], lines=True),
     "mt-bench": Shape(make=mt_bench, records=lambda rows: [rows], lines=True, reading={"score_range": (1.0, 10.0)}),
     "alpaca-eval": Shape(make=alpaca_eval, records=lambda rows: [rows]),
+    "swe-bench reports": Shape(make=swe_bench_reports, records=lambda document: [list(document.values())]),
+    "bfcl": Shape(make=bfcl, records=lambda rows: [rows[1:]], lines=True),
+    "livecodebench": Shape(make=livecodebench, records=lambda rows: [rows]),
+    "cruxeval": Shape(make=cruxeval, records=lambda document: list(document["raw_scored_generations"].values())),
+    "mmlu-pro": Shape(make=mmlu_pro, records=lambda rows: [rows]),
+    "zero-eval": Shape(make=zero_eval, records=lambda rows: [rows]),
 }

@@ -65,9 +65,19 @@ def quoted(name: str, width: int | None = 60) -> str:
     return f"'{shown(name, width)}'"
 
 
+_SHOWN_AS: dict[str, str] = {}
+
+
+def show_folder_as(folder: str, name: str) -> None:
+    """Call a temporary folder of this program by the name of what was unpacked into it."""
+    _SHOWN_AS[folder] = name
+
+
 def shown_path(path: str | os.PathLike[str]) -> str:
     """A path for a message: escaped like a name, in full, because it must be found again."""
-    return shown(os.fspath(path), None)
+    text = os.fspath(path)
+    folder = next((each for each in _SHOWN_AS if text.startswith(each)), "")
+    return shown(_SHOWN_AS.get(folder, "") + text[len(folder) :], None)
 
 
 def listed(names: Iterable[str], *, limit: int = 5) -> str:

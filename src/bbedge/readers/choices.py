@@ -41,7 +41,7 @@ Range = tuple[float, float]
 Named = Literal["model", "replicate"]
 """What the path of a file, or a field of a log, can name."""
 NAMED: tuple[Named, ...] = get_args(Named)
-_ENDINGS = re.compile(r"(\.(csv|tsv|tab|jsonl|ndjson|json|parquet|pq|eval|xlsx))?(\.gz)?$", re.IGNORECASE)
+_ENDINGS = re.compile(r"(\.(csv|tsv|tab|jsonl|ndjson|json|parquet|pq|eval|xlsx|xlsm|zip))?(\.gz)?$", re.IGNORECASE)
 """The endings of a file's name that are not part of the name of a model."""
 
 
@@ -189,7 +189,14 @@ def choice_for_logs(reading: Reading, *, metrics: bool = False) -> Argument | No
     """A choice that only means something for logs, if one was made; ``metrics``: unless tables name metrics."""
     origins = {f"{role}_from": name_origin(reading, role) for role in reversed(NAMED)}
     of_paths = (name for name, origin in origins.items() if origin is not None and not origin.is_of_path)
-    names = (*(() if metrics else ("metric", "metric_range")), "filter", "model_name", *of_paths, "without_metric")
+    names = (
+        *(() if metrics else ("metric", "metric_range")),
+        "filter",
+        "subset",
+        "model_name",
+        *of_paths,
+        "without_metric",
+    )
     return next((Argument(name) for name in names if getattr(reading, name)), None)
 
 

@@ -70,6 +70,23 @@ def parts_under(
                 head[key] = stream.value()
 
 
+def entries_under(
+    path: str, keyed: str, *, keep: Collection[str] = (), head: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """The entries of the object under a key of a document, of the document itself without a key.
+
+    What stands under the keys ``keep`` goes into ``head``.
+    """
+    with json_stream(path) as stream:
+        for key in stream.entries() if keyed else [""]:
+            if key in keep:
+                head[key] = stream.value()
+            elif key == keyed and stream.opens() == "{":
+                for inner in stream.entries():
+                    # Element by element: a key that comes twice is then named with its line.
+                    yield {"key": inner, "value": list(stream.elements()) if stream.opens() == "[" else stream.value()}
+
+
 def document_beside(path: Path | None) -> tuple[dict[str, Any], tuple[str, ...]]:
     """A small document that may stand beside a log, and the path that was read, if any."""
     return (document(str(path)), (str(path),)) if path is not None and path.is_file() else ({}, ())
@@ -245,6 +262,14 @@ class Archive(AbstractContextManager["Archive"]):
     def names(self) -> list[str]:
         """The names of all members."""
         return list(self._archive.namelist())
+
+    def infos(self) -> list[Any]:
+        """What the archive says of its members."""
+        return list(self._archive.infolist())
+
+    def check_whole(self) -> None:
+        """Raise if all members together unpack to too much."""
+        self._check(sum(each.file_size for each in self.infos()))
 
     @contextmanager
     def member(self, name: str) -> Iterator[IO[bytes]]:

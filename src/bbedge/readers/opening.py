@@ -32,6 +32,7 @@ _WHITE = (b"\n", b"\r", b" ", b"\t", b"\f", b"\v")
 _FILLED = re.compile(rb"\S")
 _UTF8_BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+_POINTER = b"version https://git-lfs.github.com/spec/"
 _KINDS = (
     (stat.S_ISFIFO, "a named pipe"),
     (stat.S_ISSOCK, "a socket"),
@@ -98,9 +99,19 @@ def check_regular(path: str, *, expected: str = "a table with model, item and sc
                 f"{name}: {kind}, not a regular file; write its content to a file, or pipe a table into the command "
                 "and name it -"
             )
-        Path(path).open("rb").close()
+    if is_pointer(path):
+        raise FormatError(
+            f"{name}: a Git LFS pointer, which stands in the place of the file; fetch the file with git lfs pull, or "
+            "download it"
+        )
     if found.st_size == 0:
         raise FormatError(f"{name}: the file is empty (0 bytes); expected {expected}")
+
+
+def is_pointer(path: str) -> bool:
+    """Whether a file only says where Git LFS has its content."""
+    with naming_errors(path), Path(path).open("rb") as file:
+        return file.read(len(_POINTER)) == _POINTER
 
 
 class Readable(Protocol):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import structs
 
 from bbedge.errors import Argument, Blank, DomainError, FormatError
+from bbedge.readers.archives import ZIP, unpacked
 from bbedge.readers.choices import NAMED, OpenChoiceError, name_origin, skip_pattern
 from bbedge.readers.limits import LimitError, UnpackedLimitError
 from bbedge.readers.opening import (
@@ -19,15 +20,24 @@ from bbedge.readers.opening import (
     STANDARD_INPUT,
     check_regular,
     files_of,
+    is_pointer,
     is_regular,
     naming_errors,
     standard_input,
 )
-from bbedge.readers.tables import JSON, JSON_LINES, PARQUET, SEPARATORS, PlainTable
+from bbedge.readers.tables import HEAD, JSON, JSON_LINES, PARQUET, SEPARATORS, PlainTable
 from bbedge.readers.tables.delimited import DelimitedFile, separator_of
 from bbedge.readers.tables.frames import ParquetFile
-from bbedge.readers.tables.json_rows import JsonLinesFile, NoRecordsError, RecordsFile, kind_of_json, record_list
+from bbedge.readers.tables.json_rows import (
+    JsonLinesFile,
+    NoRecordsError,
+    RecordsFile,
+    are_scores,
+    kind_of_json,
+    record_list,
+)
 from bbedge.readers.tables.roles import chosen_columns
+from bbedge.readers.tables.sheets import SHEETS, SheetFile
 from bbedge.readers.tools import readers, recognised
 from bbedge.records.notes import Note, files_beside
 from bbedge.records.reading import Reading
@@ -36,7 +46,9 @@ from bbedge.text import counted, listed, quoted, shown, shown_path
 if TYPE_CHECKING:
     from bbedge.readers.logs.contract import Reader
 
-SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
+_OLD_SPREADSHEETS = (".xls", ".ods")
+# Files that may have scores although they are no plain tables by their names.
+_WITH_SCORES = (".eval", ZIP, *_OLD_SPREADSHEETS)
 TABLE_FORMATS = ("table", "wide")
 """What ``--format`` calls plain tables: one row per score, or one row per model."""
 # Keys under which documents have their results; a list under another key is a setting as often.
@@ -135,7 +147,7 @@ class _Search:
 
     def look(self, given: str) -> None:
         """Look at a file, or at all files of a folder or pattern."""
-        paths, searched = files_of(given)
+        paths, searched = files_of(_unpacked(given))
         found, items = False, self.reading.items
         for path in paths:
             pattern = skip_pattern(self.reading, path)
@@ -216,6 +228,8 @@ def _recognised(path: str, reading: Reading, *, searched: bool) -> Source | Lite
     may_be_empty = not is_table(path) or is_document(path)
     if searched and (not is_regular(path) or (may_be_empty and not Path(path).stat().st_size)):
         return "unread"
+    if searched and not is_table(path) and not path.lower().endswith(_WITH_SCORES) and is_pointer(path):
+        return "unread"
     check_regular(path)
     if format is not None and not searched:
         return Source(path=path, reader=readers().get(format))
@@ -233,13 +247,21 @@ def _recognised(path: str, reading: Reading, *, searched: bool) -> Source | Lite
             f"{shown_path(path)}: a summary of {reader.title}, without samples; name the file with the samples, or the "
             "whole folder"
         )
-    if path.lower().endswith(SPREADSHEETS):
+    if path.lower().endswith(_OLD_SPREADSHEETS):
         raise _spreadsheet(path)
     if searched:
         return _found_table(path, reading) if is_table(path) else "unread"
     if not is_table(path) or (is_document(path) and _records_of(path) == "none"):
         raise _unknown(path)
     return Source(path=path, reader=None)
+
+
+def _unpacked(given: str) -> str:
+    """The folder of an archive, unless that is the log of a tool; any other path as it is."""
+    if not given.lower().endswith(ZIP) or not os.path.isfile(given):  # noqa: PTH113 - false where pathlib raises
+        return given
+    check_regular(given)
+    return given if recognised(given)[0] is not None else unpacked(given)
 
 
 def _found_table(path: str, reading: Reading) -> Source | Literal["unread"]:
@@ -251,7 +273,7 @@ def _found_table(path: str, reading: Reading) -> Source | Literal["unread"]:
     if records == "none":
         return "unread"
     source = Source(path=path, reader=None)
-    if not looks_like_scores(open_table(path), reading, by_name=records == "inside"):
+    if records != "scores" and not looks_like_scores(open_table(path), reading, by_name=records == "inside"):
         return "unread"
     # Blocks in another table, or in the list of items, do not decide whether this one has scores.
     alone = structs.replace(reading, blocks=None)
@@ -260,8 +282,8 @@ def _found_table(path: str, reading: Reading) -> Source | Literal["unread"]:
     return source
 
 
-def _records_of(path: str) -> Literal["rows", "inside", "none"]:
-    """Whether a JSON document is a list of results, has another list inside, or has none; a broken one is refused."""
+def _records_of(path: str) -> Literal["rows", "scores", "inside", "none"]:
+    """What a JSON document has: results, scores under keys, what may be either, or nothing. A broken one is refused."""
     kind = kind_of_json(path, shown_path(path))
     if kind != "object":
         return "none" if kind == "other" else "rows"
@@ -272,18 +294,20 @@ def _records_of(path: str) -> Literal["rows", "inside", "none"]:
     except (NoRecordsError, LimitError):
         # One value of more than the limit is no record.
         return "none"
-    return "rows" if found.key in _RESULTS else "inside"
+    if found.form not in ("list", "objects"):
+        return "scores" if are_scores(RecordsFile(path=path).head(HEAD)) else "inside"
+    return "rows" if found.key in _RESULTS or found.form == "objects" else "inside"
 
 
 def _spreadsheet(path: str) -> FormatError:
     return FormatError(
-        f"{shown_path(path)}: a spreadsheet, which is not read; save the sheet as CSV (in UTF-8), with one header line "
-        "and no merged cells, and name that file"
+        f"{shown_path(path)}: a spreadsheet of a kind that is not read; save the sheet as CSV (in UTF-8), with one "
+        "header line and no merged cells, or as .xlsx, and name that file"
     )
 
 
 def _unknown(path: str) -> FormatError:
-    known = ", ".join((*SEPARATORS, *JSON_LINES, JSON, *PARQUET))
+    known = ", ".join((*SEPARATORS, *JSON_LINES, JSON, *PARQUET, *SHEETS))
     logs = ", ".join(reader.title for reader in readers().values())
     return FormatError(
         f"{shown_path(path)}: neither its name nor its content is known; expected a table, {known} "
@@ -305,7 +329,7 @@ def _piped(format: str | None) -> Source:  # noqa: A002
 def is_table(path: str) -> bool:
     """Whether the name is that of a plain table."""
     ending = path.lower().removesuffix(".gz")
-    return path.lower().endswith(PARQUET) or ending.endswith((*JSON_LINES, JSON, *SEPARATORS))
+    return path.lower().endswith((*PARQUET, *SHEETS)) or ending.endswith((*JSON_LINES, JSON, *SEPARATORS))
 
 
 def is_document(path: str) -> bool:
@@ -318,6 +342,8 @@ def open_table(path: str, called: str | None = None) -> PlainTable:
     ending = path.lower()
     if ending.endswith(PARQUET):
         return ParquetFile(path=path, called=called)
+    if ending.endswith(SHEETS):
+        return SheetFile(path=path, called=called)
     ending = ending.removesuffix(".gz")
     if ending.endswith((*JSON_LINES, JSON)):
         whole = kind_of_json(path, called or shown_path(path)) in ("list", "object")
@@ -326,7 +352,7 @@ def open_table(path: str, called: str | None = None) -> PlainTable:
         if ending.endswith(suffix):
             found = separator_of(path, called or shown_path(path), separator) if separator == "," else separator
             return DelimitedFile(path=path, separator=found, called=called)
-    raise _spreadsheet(path) if path.lower().endswith(SPREADSHEETS) else _unknown(path)
+    raise _spreadsheet(path) if path.lower().endswith(_OLD_SPREADSHEETS) else _unknown(path)
 
 
 def fingerprint(path: str) -> str:

@@ -25,7 +25,7 @@ from bbedge.readers.tables.columns import Role
 from bbedge.readers.tables.roles import METRIC, chosen_columns, column_key, find_roles
 from bbedge.readers.tables.shaped import ShapedTable, as_wide, with_chosen
 from bbedge.records.reading import Reading
-from bbedge.text import shown
+from bbedge.text import shown, shown_path
 
 if TYPE_CHECKING:
     from bbedge.core.scores import Scores
@@ -115,7 +115,9 @@ class SampleCounts:
             self.filters.setdefault(sample.run.task, Counter())[sample.filter] += 1
         if sample.error is not None:
             self.errors += 1
-            self.first_error = self.first_error or f"{path}: sample {sample.place}: {shown(sample.error, 200)}"
+            self.first_error = (
+                self.first_error or f"{shown_path(path)}: sample {sample.place}: {shown(sample.error, 200)}"
+            )
         self.cached += sample.cached
         for name, text in field_paths(sample.fields):
             if name in self.fields or len(self.fields) < _FIELDS:

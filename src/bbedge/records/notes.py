@@ -22,6 +22,7 @@ NoteKind = Literal[
     "files",
     "beside",
     "log",
+    "subset",
     "position",
     "pilot",
     "retired",
@@ -31,8 +32,9 @@ NoteKind = Literal[
 ]
 """Copied replicates; a model that always repeats itself; shared seeds; cached answers; settings that differ between
 runs; how runs were numbered; changed questions; missing scores; names; files; other files beside them, which were not
-read; what a log says of itself; scores that change with the place in the run. Of a board: its pilot; retired models;
-other versions of the benchmark; runs that were begun again; what people wrote down."""
+read; what a log says of itself; a part of the documents that a publisher kept; scores that change with the place in the
+run. Of a board: its pilot; retired models; other versions of the benchmark; runs that were begun again; what people
+wrote down."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ UNIT = (0.0, 1.0)
 Role = Literal["model", "item", "replicate", "block", "score"]
 """What a column of a table can hold."""
 ROLES: tuple[Role, ...] = get_args(Role)
-TAKEN = ("blocks", "incomplete", "drop_column", "format", "metric", "filter", "macro", "weights", "views")
+TAKEN = ("blocks", "incomplete", "drop_column", "format", "metric", "filter", "subset", "macro", "weights", "views")
 """The options that verification takes from a certificate."""
 SUITE = ("macro", "weights", "views", "share")
 """The options that say which means are compared."""
@@ -133,6 +133,14 @@ class ReadingRecord(Sparse, frozen=True, kw_only=True, forbid_unknown_fields=Fal
             metavar="PATTERN",
         ),
     ] = ()
+    subset: Annotated[
+        bool,
+        option(
+            "Read logs of lm-evaluation-harness that hold fewer documents than their results state, because the "
+            "publisher kept a part. The certificate says how many; nothing says how they were chosen.",
+            panel=_LOGS,
+        ),
+    ] = False
     model_name: Annotated[
         Names,
         option(
@@ -354,6 +362,7 @@ class ReadingOptions(ScaleArgument, total=False):
     format: str | None
     metric: str | Iterable[str]
     filter: str | Iterable[str]
+    subset: bool
     model_name: str | Iterable[str]
     replicate_from: str | None
     model_from: str | None

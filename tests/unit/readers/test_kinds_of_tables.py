@@ -98,7 +98,7 @@ def test_the_document_may_name_the_model_of_its_records(tmp_path):
         ('[{"model": "a", "item": "q", "score": 1}, {"model"', "not a complete JSON document"),
         ('[{"model": "a", "item": "q", "score": 1}] 3', "more after its end"),
         ('[{"model": "a", "item": "q", "score": 1}, 3]', "record 2: a JSON int"),
-        ('[{"model": "a", "item": "q", "score": "1"}]', "record 1: score '1' is text"),
+        ('[{"model": "a", "item": "q", "score": "one"}]', "record 1: score 'one' is text"),
         ('[{"model": "a", "item": "q", "score": NaN}]', "record 1: score NaN is not a number"),
         ('[{"model": "a", "item": ["q"], "score": 1}]', "record 1: the item is a list"),
         ('[{"model": "a", "item": "q", "score": 1, "score": 0}]', "key 'score' appears more than once"),
@@ -126,7 +126,7 @@ def test_many_records(tmp_path):
 
 def test_of_two_lists_none_is_chosen(tmp_path):
     path = written(tmp_path / "a.json", {"first": RECORDS, "second": RECORDS})
-    assert "neither its name nor its content is known" in str(refusal(path, column=NESTED))
+    assert "lists of records, such as 'first', and no role for the keys" in str(refusal(path, column=NESTED))
 
 
 def test_several_columns_make_one_name(tmp_path):

@@ -480,7 +480,7 @@ def test_an_unknown_status_of_evalplus_is_refused(status, tmp_path):
 def test_two_benchmarks_in_one_file_of_evalplus_are_refused(tmp_path):
     results = {"HumanEval/0": [evalplus_solution()], "Mbpp/2": [evalplus_solution()]}
     path = evalplus_results(tmp_path / "m_hf_temp_0.0_eval_results.json", "m", results)
-    assert "task 'Mbpp/2' is not of 'HumanEval'" in refusal(path, metric=("base",))
+    assert "tasks of 'HumanEval' and of 'Mbpp'; expected one benchmark per file" in refusal(path, metric=("base",))
 
 
 def test_the_name_of_a_file_of_evalplus_names_the_model(tmp_path):

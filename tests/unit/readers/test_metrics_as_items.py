@@ -298,3 +298,21 @@ def test_the_metrics_of_a_table_are_named_in_their_order(tmp_path):
     path.write_text("\n".join(["model,item,metric,score", *rows]) + "\n")
     message = refusal(path, metric_range={"other": (0, 1)}, error=DomainError)
     assert "the metrics are 'metric0', 'metric1', 'metric2'" in message
+
+
+@pytest.mark.parametrize("name", ["metric", "metric_name", "Metric_Name", "metric_id"])
+def test_rows_of_several_metrics_are_metrics_and_not_items(tmp_path, name):
+    path = tmp_path / "a.csv"
+    rows = [f"{m},{i},{k},{v}" for m in "ab" for i in ("q1", "q2") for k, v in (("acc", int(m == "a")), ("f1", 0.5))]
+    path.write_text("\n".join([f"model,question_id,{name},value", *rows]))
+    message = refusal(path, error=ChoiceNeededError, column=())
+    assert "items have scores of 2 metrics, 'acc', 'f1'; choose one with metric=('acc',)" in message
+    assert read_scores(path, metric="acc").values.tolist() == [[[1.0, 1.0], [0.0, 0.0]]]
+    assert read_scores(path, views="metric", metric="acc").items == ("q1 [acc]", "q1 [f1]", "q2 [acc]", "q2 [f1]")
+
+
+def test_metrics_of_models_without_items_are_refused_with_the_reason(tmp_path):
+    (tmp_path / "a.csv").write_text("model,metric,value\na,acc,0.5\na,f1,0.25\nb,acc,0.5\nb,f1,0.75\n")
+    message = refusal(tmp_path / "a.csv", column=())
+    assert "no column for the item" in message
+    assert "its rows are metrics, which are no items: read the scores of each item that they are made of" in message

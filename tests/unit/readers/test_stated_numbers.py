@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bbedge.errors import DataError
+from bbedge.errors import DataError, DomainError
 from bbedge.readers import read_scores
 from bbedge.readers.logs.stated import tolerance
 from log_makers import LOGS, inspect_log, inspect_sample, lm_eval_row, lm_eval_run
@@ -45,6 +45,34 @@ def test_lm_eval_a_file_of_samples_that_was_cut_is_refused(tmp_path):
         assert "states 100" in refusal(tmp_path, incomplete=policy)
     lm_eval_stating(tmp_path)
     assert stated(read(tmp_path)) == []
+
+
+def test_lm_eval_a_subset_is_read_where_the_user_declares_it(tmp_path):
+    path = lm_eval_stating(tmp_path, mean=0.75, count=1319)
+    assert "or, if the publisher kept only these, declare it with subset=True" in refusal(tmp_path)
+    scores = read(tmp_path, subset=True)
+    assert (scores.values.shape, scores.values.mean()) == ((1, 1, 4), 0.5)
+    (note,) = [note for note in scores.notes if note.kind == "subset"]
+    assert note.text == f"{path.name}: 4 of 1,319 documents were kept by the publisher."
+    assert note.subject == (path.name,)
+    # The stated mean is that of other documents.
+    assert stated(scores) == []
+
+
+def test_lm_eval_declaring_a_subset_allows_nothing_else(tmp_path):
+    lm_eval_stating(tmp_path, count=3)
+    message = refusal(tmp_path, subset=True)
+    assert "states 3" in message
+    assert "the publisher kept" not in message
+    lm_eval_stating(tmp_path, mean=0.75)
+    (note,) = stated(read(tmp_path, subset=True))
+    assert note.kind == "log"
+
+
+def test_a_subset_of_other_logs_stays_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("model,item,score\na,q,1\nb,q,0\n")
+    with pytest.raises(DomainError, match="subset is for logs"):
+        read(tmp_path / "a.csv", subset=True)
 
 
 def test_lm_eval_the_count_holds_for_every_filter(tmp_path):

@@ -170,12 +170,14 @@ class Coder:
             if not batch.height:
                 continue
             values: dict[Role, NDArray[Any]] = {**self._codes(batch, roles, table, row)}
-            scores = batch["score"]
-            if table.text_scores:
+            scores, this = batch["score"], None
+            if scores.dtype == pl.String:
                 scores = scores_from_text(scores, fail=failing(table.location_of_row, row))
+                # Where values have types, a text among numbers is a mistake.
+                this = None if table.text_scores else "texts"
             # Without a score a batch is of neither kind: the next one decides.
             if scores.null_count() < len(scores):
-                this = "true and false" if scores.dtype == pl.Boolean else "numbers"
+                this = this or ("true and false" if scores.dtype == pl.Boolean else "numbers")
                 if kind is not None and this != kind:
                     first = int(scores.is_not_null().arg_max() or 0)
                     raise DataError(f"{table.location_of_row(row + first)}: {mixed(str(scores[first]).lower(), kind)}")

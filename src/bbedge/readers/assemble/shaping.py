@@ -22,7 +22,7 @@ from bbedge.readers.metrics import MetricScales
 from bbedge.readers.sources import Source, open_table
 from bbedge.readers.tables import PlainTable, Table
 from bbedge.readers.tables.columns import Role
-from bbedge.readers.tables.roles import METRIC, ORIGINAL, ColumnError, column_key, find_roles, with_columns
+from bbedge.readers.tables.roles import METRIC, METRICS, ORIGINAL, ColumnError, column_key, find_roles, with_columns
 from bbedge.readers.tables.shaped import ShapedTable, as_wide, several_metrics, with_chosen
 from bbedge.records.notes import Note
 from bbedge.records.reading import Reading
@@ -192,10 +192,10 @@ class Shaping:
                 dropped=self.reading.drop_column,
                 given=given,
             )
-        table = replace(table, wide=wide, given=given, scales=self.scales)
+        table = replace(table if wide else _with_metric(table), wide=wide, given=given, scales=self.scales)
         if METRIC in self.described.names:
             return replace(table, metrics="every") if METRIC in self.described.in_table(table) else table
-        if wide or METRIC not in plain.text_columns() or METRIC in self.chosen.values():
+        if wide or METRIC not in {*plain.text_columns(), *table.joined} or METRIC in self.chosen.values():
             return table
         return replace(table, metrics=self.reading.metric or "watched")
 
@@ -277,6 +277,14 @@ class Shaping:
                     f" both say where the {role} is; leave one of them out",
                 )
         check_model_names(self.reading, [seen for log in logs for seen in log.models()])
+
+
+def _with_metric(table: ShapedTable) -> ShapedTable:
+    """The table with a column of metrics of this name, where it has one with another usual name."""
+    named = [name for name in table.plain.text_columns() if name.strip().casefold() in METRICS]
+    if METRIC in table.columns() or len(named) != 1:
+        return table
+    return replace(table, joined={**table.joined, METRIC: (named[0],)})
 
 
 def wide_notes(tables: Sequence[Table], reading: Reading) -> Iterator[Note]:

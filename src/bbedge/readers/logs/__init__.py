@@ -56,6 +56,7 @@ from bbedge.readers.logs.record_log import (
     judged_runs,
     numbered,
     own_judge_notes,
+    refused_without_items,
 )
 from bbedge.readers.logs.stated import (
     SampleTally,
@@ -110,6 +111,7 @@ __all__ = [
     "optional_digest",
     "own_judge_notes",
     "question_digest",
+    "refused_without_items",
     "settings",
     "several",
     "stated_count",

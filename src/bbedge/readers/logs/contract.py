@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -114,6 +114,8 @@ class StatedAggregate:
     """The mean over all samples that have a number for the metric."""
     count: int | None = None
     """How many samples there are, scored or not."""
+    published: bool = False
+    """Whether logs are published with a part of these samples, which the user may declare."""
     least: int | None = None
     """How many samples there are at least, where only those that did not fail are counted."""
     run: LogRun | None = None
@@ -130,6 +132,9 @@ class Log:
     """The runs in it, known before any sample is read."""
     samples: Callable[[], Iterator[LogSample]]
     """Reads all samples, one at a time; may be called again."""
+    of_items: Callable[[Sequence[str]], Iterator[LogSample]] | None = None
+    """Reads all samples of a log that does not list every item, given the items that the user declares; without them
+    its samples are refused."""
     counts: Literal["line", "sample"] = "sample"
     """What the place of a sample counts."""
     usual_metric: str | None = None

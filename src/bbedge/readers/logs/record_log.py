@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from bbedge.errors import FormatError
+from bbedge.errors import Argument, Blank, FormatError
 from bbedge.readers.choices import ErrorKind
-from bbedge.readers.json_files import document_beside, json_stream, objects, parts_under
+from bbedge.readers.json_files import document_beside, entries_under, json_stream, objects, parts_under
 from bbedge.readers.logs.contract import Glimpse, Log, LogRun, LogSample, Value
 from bbedge.readers.logs.fields import digest, error_text, first_value, kind_of_error, number, settings, text
 from bbedge.readers.opening import opened
@@ -37,6 +37,8 @@ class Records:
     """The keys of the arrays that hold the records: none if the file is one array; None for JSON lines."""
     inside: str | None = None
     """The key of an object in the document that may hold these arrays and what is kept."""
+    keyed: str | None = None
+    """The key of an object whose entries are the records, each with its ``key`` and its ``value``."""
     keep: tuple[str, ...] = ()
     """The keys of what else of the document is of use."""
     loose: bool = False
@@ -62,7 +64,7 @@ class Records:
     @property
     def counts(self) -> Literal["line", "sample"]:
         """What the place of a record counts."""
-        return "line" if self.under is None else "sample"
+        return "line" if self.under is None and self.keyed is None else "sample"
 
     def __iter__(self) -> Iterator[LogRecord]:
         """Every record, with its place from 1."""
@@ -73,7 +75,9 @@ class Records:
             yield record
 
     def _found(self) -> Iterator[tuple[int, Any]]:
-        if self.under is None:
+        if self.keyed is not None:
+            yield from enumerate(entries_under(self.path, self.keyed, keep=self.keep, head=self.head), start=1)
+        elif self.under is None:
             yield from objects(self.path)
         elif self.under:
             parts = parts_under(self.path, *self.under, inside=self.inside, keep=self.keep, head=self.head)
@@ -108,7 +112,7 @@ class LogRecord:
     @property
     def at(self) -> str:
         """The file and the place, for messages."""
-        return f"{self.source.place}{':' if self.source.under is None else ': sample '}{self.place}"
+        return f"{self.source.place}{':' if self.source.counts == 'line' else ': sample '}{self.place}"
 
     def lacks(self, what: str) -> FormatError:
         """The error of a record without something."""
@@ -321,6 +325,12 @@ def judged_runs(
             protocol=settings(protocol(run.said)),
         )
     return runs
+
+
+def refused_without_items(said: str) -> Iterator[LogSample]:
+    """The samples of a log that does not list every item, where the user declares none: a refusal."""
+    raise FormatError(f"{said}, or declare all items with ", Argument("items", Blank("FILE")))
+    yield
 
 
 def own_judge_notes(seen: SeenLog, _: object) -> Iterator[str]:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from bbedge.errors import DataError, FormatError
+from bbedge.errors import Argument, DataError, FormatError, Part
 from bbedge.readers.logs.contract import Log, LogRun, LogSample, StatedAggregate
 from bbedge.readers.logs.fields import number
 from bbedge.records.notes import Note
@@ -133,6 +133,10 @@ _CLOSE = 1e-6
 # A mean with so many decimals may have been rounded; one with fewer is an exact fraction.
 _ROUNDED = range(3, 7)
 
+_OR_SUBSET: tuple[Part, ...] = (
+    "; or, if the publisher kept only these, declare it with ",
+    Argument("subset", value=True),
+)
 _Key = tuple[LogRun | None, str | None]
 
 
@@ -162,17 +166,28 @@ class RunTally:
                     total, numbers = self._sums.get((key, metric), (0.0, 0))
                     self._sums[key, metric] = total + float(value), numbers + 1
 
-    def check(self, log: Log, path: str, *, metrics: Collection[str], chosen: str | None) -> Iterator[Note]:
+    def check(
+        self, log: Log, path: str, *, metrics: Collection[str], chosen: str | None, subset: bool
+    ) -> Iterator[Note]:
         """Raise if samples are missing that the log counts; note a mean that is not the stated one.
 
-        Means matter of the metrics that are read, under the filter ``chosen``.
+        Means matter of the metrics that are read, under the filter ``chosen``. Where the user declares that a
+        ``subset`` was published, its size is noted, and the means are of other samples.
         """
+        kept = False
         # Without any sample there is nothing to compare; that has a message of its own.
         for stated in log.stated() if self._samples else ():
             every = [key for key in self._samples if key[0] is stated.run and stated.filter is None]
             for key in every or [(stated.run, stated.filter)]:
+                found, all_of_them = self._samples.get(key, 0), stated.count or 0
+                if subset and stated.published and found < all_of_them:
+                    if key[1] == chosen:
+                        kept = True
+                        said = f"{found:,} of {all_of_them:,} documents were kept by the publisher"
+                        yield Note(kind="subset", subject=(path,), text=f"{shown_path(path)}: {said}.")
+                    continue
                 self._check_count(stated, key, path)
-                if stated.metric in metrics and key[1] == chosen:
+                if stated.metric in metrics and key[1] == chosen and not kept:
                     yield from self._compared(stated, key, path)
 
     def _check_count(self, stated: StatedAggregate, key: _Key, path: str) -> None:
@@ -186,7 +201,8 @@ class RunTally:
         under = f" under the filter {quoted(key[1])}" if key[1] is not None else ""
         raise DataError(
             f"{shown_path(path)}: {counted(found, 'sample')}{under}, but {said} states {expected:,}: the log is "
-            "not complete, or not the one that the numbers were made from; restore the whole log, or repeat the run"
+            "not complete, or not the one that the numbers were made from; restore the whole log, or repeat the run",
+            *(_OR_SUBSET if stated.published and found < expected else ()),
         )
 
     def _compared(self, stated: StatedAggregate, key: _Key, path: str) -> Iterator[Note]:

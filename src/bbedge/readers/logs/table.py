@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 
 from bbedge.errors import Argument, Blank, DataError, FormatError
 from bbedge.readers.choices import ERROR_KINDS, OTHER_BLOCKS, ChoiceNeededError, name_origin
+from bbedge.readers.lists import read_items
 from bbedge.readers.logs.contract import Log, LogRun, LogSample, Reader, Value, open_log
 from bbedge.readers.logs.fields import field_at, field_paths
 from bbedge.readers.logs.naming import AskedQuestion, check_found, model_in, model_named_by_log
@@ -46,7 +49,7 @@ class LogTable:
     ) -> None:
         self.path, self.reader, self.reading = path, reader, reading
         self.name = shown_path(path)
-        self.log: Log = with_usage(open_log(reader, path), reading, name=self.name)
+        self.log: Log = with_usage(_with_items(open_log(reader, path), reading), reading, name=self.name)
         own = self.log.usual_blocks if reading.blocks is None else None
         self.blocks = own if reading.blocks in _OWN_BLOCKS else reading.blocks
         self._unit = reading.score_range == (0.0, 1.0)
@@ -104,7 +107,13 @@ class LogTable:
                 yield self._frame(columns)
                 columns = {role: [] for role in roles}
         self._watch.stated[self.path] = list(
-            tally.check(self.log, self.path, metrics=self._read_metrics(), chosen=self._filter)
+            tally.check(
+                self.log,
+                self.path,
+                metrics=self._read_metrics(),
+                chosen=self._filter,
+                subset=self.reading.subset,
+            )
         )
         if columns["item"]:
             yield self._frame(columns)
@@ -304,6 +313,14 @@ class LogTable:
 
     def _place(self, number: int) -> str:
         return f"{self.name}:{number}" if self.log.counts == "line" else f"{self.name}: sample {number}"
+
+
+def _with_items(log: Log, reading: Reading) -> Log:
+    """The log, with the items that the user declares where it does not list all."""
+    if log.of_items is None or reading.items is None:
+        return log
+    items = read_items(reading.items).items
+    return replace(log, samples=partial(log.of_items, items))
 
 
 def _field(sample: LogSample, name: str) -> str | None:

@@ -61,6 +61,20 @@ _COMMA_NUMBER = re.compile(r"[+-]?[0-9.]*[0-9],[0-9][0-9.,]*(e[+-]?[0-9]+)?", re
 _TOO_LONG = 10**1000
 # Longer texts are prompts and answers, not names.
 _LONGEST = 200
+_VERDICTS: Mapping[str, Mapping[str, bool]] = {
+    names: dict.fromkeys([names.split()[0], *right.split()], True)
+    | dict.fromkeys([names.split()[2], *wrong.split()], False)
+    for names, right, wrong in (
+        ("true and false", "", ""),
+        ("passed and failed", "pass success succeeded successful", "fail failure"),
+        ("correct and incorrect", "", "wrong"),
+        ("yes and no", "", ""),
+        ("resolved and unresolved", "", ""),
+        ("solved and unsolved", "", ""),
+        ("c and i", "", ""),
+    )
+}
+"""Words for right and wrong that belong together, by the names of the two; case does not matter."""
 
 
 def failing(place: Callable[[int], str], first_row: int = 0) -> Fail:
@@ -105,9 +119,20 @@ def text_problem(value: str) -> str:
             "the table with semicolons between the fields if it is a decimal comma"
         )
     return (
-        f"score {quoted(value)} is text; expected a number, or true and false in the whole column: "
-        "write the number, and leave the score empty where the sample failed"
+        f"score {quoted(value)} is text; expected a number, or true and false in the whole column (also passed and "
+        "failed, correct and incorrect, yes and no, resolved and unresolved, C and I): write the number, and leave the "
+        "score empty where the sample failed"
     )
+
+
+def verdict(value: object) -> bool | None:
+    """What a word for right or wrong says; None for anything else.
+
+    >>> verdict("PASS"), verdict(" no "), verdict("timeout")
+    (True, False, None)
+    """
+    word = value.strip().lower() if isinstance(value, str) else ""
+    return next((family[word] for family in _VERDICTS.values() if word in family), None)
 
 
 def values_of(values: pl.Series | Sequence[Any], *, role: str, fail: Fail) -> pl.Series:
@@ -132,7 +157,7 @@ def names_of(column: pl.Series | Sequence[Any], *, role: str, fail: Fail) -> pl.
 
 
 def scores_of(column: pl.Series | Sequence[Any], *, fail: Fail) -> pl.Series:
-    """A column of scores that are not text, as Float64 or Boolean; null where there is none."""
+    """A column of scores as Float64 or Boolean, or as the texts that it has; null where there is none."""
     if not isinstance(column, pl.Series) or column.dtype == pl.Object:
         return scores_from_objects(list(column), fail=fail)
     kind = column.dtype
@@ -140,36 +165,36 @@ def scores_of(column: pl.Series | Sequence[Any], *, fail: Fail) -> pl.Series:
         return column
     if kind.is_numeric() or kind == pl.Null:
         return column.cast(pl.Float64)
-    first = int(column.is_not_null().arg_max() or 0)
     if kind not in (pl.String, pl.Categorical, pl.Enum):
+        first = int(column.is_not_null().arg_max() or 0)
         fail(first, f"the score is of type {kind}; expected a number or true/false")
-    if column.null_count() < len(column):
-        fail(first, text_problem(str(column[first])))
-    return pl.Series(column.name, [None] * len(column), dtype=pl.Float64)
+    return column.cast(pl.String)
 
 
 def scores_from_text(column: pl.Series, *, fail: Fail) -> pl.Series:
-    """A column of texts as Float64, or as Boolean if all of them are true or false."""
+    """A column of texts as Float64, or as Boolean if all of them are words of one family for right and wrong."""
     numbers = column.cast(pl.Float64, strict=False)
     if numbers.null_count() == column.null_count():
         return numbers
     trimmed = column.str.strip_chars()
     numbers = trimmed.cast(pl.Float64, strict=False)
-    flags = trimmed.str.to_lowercase().replace_strict(
-        {"true": True, "false": False}, default=None, return_dtype=pl.Boolean
-    )
-    given = trimmed.is_not_null() & (trimmed != "")
-    text = given & numbers.is_null() & flags.is_null()
-    if text.any():
-        row = int(text.arg_max() or 0)
+    given, words = trimmed.is_not_null() & (trimmed != ""), trimmed.str.to_lowercase()
+    text = given & numbers.is_null()
+    unknown = text & ~words.is_in([word for family in _VERDICTS.values() for word in family])
+    if unknown.any():
+        row = int(unknown.arg_max() or 0)
         fail(row, text_problem(str(column[row])))
-    if not flags.is_not_null().any():
+    if not text.any():
         return numbers
-    if numbers.is_not_null().any():
-        first = int(given.arg_max() or 0)
-        other = flags if numbers[first] is not None else numbers
-        row = int(other.is_not_null().arg_max() or 0)
-        fail(row, mixed(str(column[row]), "numbers" if other is flags else "true and false"))
+    row = int(text.arg_max() or 0)
+    if int(given.arg_max() or 0) < row:
+        fail(row, mixed(str(column[row]), "numbers"))
+    kind = next(names for names, family in _VERDICTS.items() if words[row] in family)
+    flags = words.replace_strict(_VERDICTS[kind], default=None, return_dtype=pl.Boolean)
+    other = given & flags.is_null()
+    if other.any():
+        row = int(other.arg_max() or 0)
+        fail(row, mixed(str(column[row]), kind))
     return flags
 
 
@@ -208,7 +233,7 @@ def mixed(given: str, kind: str) -> str:
     """What to say where numbers and truth values meet in one column."""
     return (
         f"{quoted(given)} in a score column that held {kind} before; write the whole column as numbers or the whole "
-        "column as true and false"
+        f"column as {kind if ' and ' in kind else 'true and false'}"
     )
 
 
@@ -235,10 +260,22 @@ def names_from_objects(values: Sequence[Any], *, role: str, fail: Fail) -> pl.Se
     return pl.Series(role, names, dtype=pl.String)
 
 
+def may_be_score(value: object) -> bool:
+    """Whether a cell is a number, a word for right or wrong, or empty.
+
+    >>> may_be_score("0.5"), may_be_score("PASS"), may_be_score(None), may_be_score("because")
+    (True, True, True, False)
+    """
+    return value in (None, "") or as_number(value) is not None or verdict(value) is not None
+
+
 def scores_from_objects(values: Sequence[Any], *, fail: Fail) -> pl.Series:
-    """Scores from Python values."""
+    """Scores from Python values; texts only where all of them are texts, for one reading of these in all tables."""
     scores: list[float | bool | None] = []
     kind: type[bool] | type[float] | None = None
+    texts = sum(isinstance(value, str) for value in values)
+    if texts and texts == sum(value is not None for value in values):
+        return pl.Series("score", values, dtype=pl.String)
     for row, value in enumerate(values):
         if value is None:
             scores.append(None)

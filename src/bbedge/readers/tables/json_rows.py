@@ -1,9 +1,10 @@
-"""Tables in JSON: an object on every line, or documents that are, or hold, a list of objects.
+"""Tables in JSON: an object on every line, or documents that are, or hold, a list of objects, or objects by key.
 
 polars parses pieces of whole lines against a fixed schema, which makes it refuse a value of another type instead of
 converting it. Whatever it refuses is parsed again by the json module, which finds the line. The list of a document is
-the document itself, or the only list of objects inside the object that the document is. It is read piece by piece: some
-records are in memory at a time, not the file.
+the document itself, or the only list of objects inside the object that the document is. Where the values of a document
+are alike, its keys may be models or items: a column has them, and the user says what they are. A document is read piece
+by piece: some records are in memory at a time, not the file.
 """
 
 from __future__ import annotations
@@ -21,13 +22,22 @@ from typing import Any, Literal
 
 import polars as pl
 
-from bbedge.errors import FormatError
+from bbedge.errors import Argument, FormatError
 from bbedge.readers.json_files import JsonStream
 from bbedge.readers.logs.fields import field_at, field_paths, text, value_at
 from bbedge.readers.opening import filled_lines, json_object, lines, lines_if_plain, opened, whole_lines
 from bbedge.readers.tables import PlainTable, line_of_row
-from bbedge.readers.tables.columns import ALIASES, ROLES, Role, failing, values_of, without_long_values
-from bbedge.readers.tables.roles import is_of_item
+from bbedge.readers.tables.columns import (
+    ALIASES,
+    ROLES,
+    Role,
+    as_number,
+    failing,
+    may_be_score,
+    values_of,
+    without_long_values,
+)
+from bbedge.readers.tables.roles import KEY, is_of_item
 from bbedge.text import listed, quoted
 
 # Objects that are rows of one batch, and those whose keys are the columns: not all need have the same keys.
@@ -37,11 +47,23 @@ _FIRST = 1000
 # characters can be spelt in more ways than these.
 _ESCAPED_ASCII = re.compile(rb"\\u00[2-7]")
 _PLAIN_KEY = re.compile(rb'"[ -.0-\[\]-~]*"')
+Form = Literal["list", "objects", "scores", "records", "records by two keys", "lists of records"]
+"""What a JSON document is: a list, objects one after the other, or what stands under its keys."""
 ScoreType = type[pl.Float64] | type[pl.Boolean]
 _HEAD = 1 << 20
+# An error so close to the end of what was read may only mean that there is more to come.
+_NEAR_END = 16
 _LIST = re.compile(rb"\[\s*\{")
+INNER_KEY = "key2"
+"""The column of the keys one level further inside."""
+_VALUE = "value"
+# So many scores side by side are no settings.
+_LEAST = 8
 # What the document says once and is true of all records; a score beside the list is a mean, not a score.
 _OF_ALL = frozenset({"model", "replicate", *ALIASES["model"], *ALIASES["replicate"]})
+_SCORES = frozenset({"score", *ALIASES["score"]})
+# Keys that say what stands under them: the names of models or items they are not.
+_TITLES = frozenset({*ROLES, *_SCORES})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,10 +72,26 @@ class JsonTable(PlainTable):
 
     text_scores = False
     no_rows = "no rows; expected one JSON object with model, item and score per line"
+    counted = "record"
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The objects, one at a time."""
-        raise NotImplementedError
+        return (row for _, row in self.numbered())
+
+    def numbered(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The objects, each with its number from 1."""
+        return enumerate(self.rows(), start=1)
+
+    def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
+        """The columns of the roles, some objects at a time; of an object only these values are kept."""
+        wanted = ((number, _values(row, roles)) for number, row in self.numbered())
+        while rows := list(islice(wanted, _ROWS)):
+            yield _frame(rows, roles, f"{self.name}: {self.counted} ")
+
+    def location_of_row(self, row: int) -> str:
+        """The path and the number of the object."""
+        number, _ = next(islice(self.numbered(), row, None))
+        return f"{self.name}: {self.counted} {number}"
 
     def columns(self) -> tuple[str, ...]:
         """The keys of the first objects."""
@@ -176,8 +214,10 @@ class NoRecordsError(FormatError):
 class RecordList:
     """Where the records of a document are."""
 
-    key: str | None
-    """The key of the list; None if the document is the list."""
+    key: str | None = None
+    """The key of the list; None if there is no such list."""
+    form: Form = "list"
+    """What the document is: a list or one with a list in it; objects one after the other; or what is under its keys."""
     shared: Mapping[str, str] = field(default_factory=dict, hash=False)
     """What the document says of all records: the model, the replicate."""
 
@@ -189,31 +229,50 @@ class RecordsFile(JsonTable):
     no_rows = "no records; expected a list of objects with model, item and score"
 
     def batches(self, roles: Mapping[Role, str]) -> Iterator[pl.DataFrame]:
-        """The columns of the roles, some records at a time; of a record only these values are kept."""
-        numbered = ((number, _values(record, roles)) for number, record in enumerate(self.rows(), start=1))
-        while rows := list(islice(numbered, _ROWS)):
-            yield _frame(rows, roles, f"{self.name}: record ")
-
-    def location_of_row(self, row: int) -> str:
-        """The path and the number of the record, from 1."""
-        return f"{self.name}: record {row + 1}"
+        """The columns of the roles, some records at a time, unless lists of records would be put together unasked."""
+        form = record_list(self.path, self.name).form
+        if form in ("records by two keys", "lists of records") and not {KEY, INNER_KEY} & set(roles.values()):
+            raise FormatError(
+                f"{self.name}: {form}, such as {quoted(next(self.rows())[KEY])}, and no role for the keys; say what "
+                "they are with ",
+                Argument("column", {"model": KEY}),
+                " or ",
+                Argument("column", {"item": KEY}),
+                ", or write the records that count as a list of their own",
+            )
+        return JsonTable.batches(self, roles)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The records, one at a time, each with what the document says of all of them."""
         where = record_list(self.path, self.name)
         with opened(self.path, self.name) as file:
             stream = JsonStream(file, self.name)
-            # A document that is the list has one place for it, and no key.
-            for key in (None,) if where.key is None else stream.entries():
-                if key == where.key:
-                    for number, value in enumerate(stream.elements(), start=1):
-                        if not isinstance(value, dict):
-                            raise FormatError(
-                                f"{self.name}: record {number}: a JSON {type(value).__name__}, {quoted(repr(value))}; "
-                                'expected an object such as {"model": "a", "item": "q1", "score": 1}'
-                            )
-                        yield {**where.shared, **value}
+            for number, (keys, value) in enumerate(_records(stream, where), start=1):
+                if not isinstance(value, dict):
+                    raise FormatError(
+                        f"{self.name}: record {number}: a JSON {type(value).__name__}, {quoted(repr(value))}; "
+                        'expected an object such as {"model": "a", "item": "q1", "score": 1}'
+                    )
+                # The keys come first, and a value of the same name does not hide them.
+                yield {**keys, **where.shared, **value, **keys} if keys else {**where.shared, **value}
             stream.end()
+
+
+def _records(stream: JsonStream, where: RecordList) -> Iterator[tuple[dict[str, str], Any]]:
+    """The records of a document, each with the keys under which it stands, by the names of their columns."""
+    if where.form == "objects":
+        while stream.opens():
+            yield {}, stream.value()
+        return
+    # A document that is the list has one place for it, and no key.
+    for key in (None,) if where.form == "list" and where.key is None else stream.entries():
+        keys = {} if key is None or where.form == "list" else {KEY: key}
+        if where.form == "lists of records" or (where.form == "list" and key == where.key):
+            yield from ((keys, value) for value in stream.elements())
+        elif where.form == "records by two keys":
+            yield from (({**keys, INNER_KEY: inner}, value) for inner, value in stream.value().items())
+        elif where.form != "list":
+            yield keys, stream.value() if where.form == "records" else {_VALUE: stream.value()}
 
 
 def record_list(path: str, name: str) -> RecordList:
@@ -228,11 +287,12 @@ def _record_list(path: str, name: str, _size: int, _changed: int) -> RecordList:
     with opened(path, name) as file:
         stream = JsonStream(file, name)
         if stream.opens() == "[":
-            return RecordList(key=None)
+            return RecordList()
         if stream.opens() != "{":
             raise NoRecordsError(f"{name}: not a JSON object or list; expected a list of objects")
         lists: list[str] = []
         shared: dict[str, str | None] = {}
+        kinds: set[Form | None] = set()
         for key in stream.entries():
             if stream.opens() == "[":
                 elements = stream.elements()
@@ -240,30 +300,68 @@ def _record_list(path: str, name: str, _size: int, _changed: int) -> RecordList:
                     lists.append(key)
                 # The stream stands where the list ends once all of it is read.
                 deque(elements, maxlen=0)
-            elif key.strip().casefold() in _OF_ALL:
-                shared[key] = text(stream.value())
+                kind: Form | None = "lists of records" if key in lists else None
+            else:
+                value = stream.value()
+                kind = _kind_under_key(value)
+                if key.strip().casefold() in _OF_ALL:
+                    shared[key] = text(value)
+            kinds.add(None if key.strip().casefold() in _TITLES else kind)
+        if stream.opens() == "{":
+            return RecordList(form="objects")
         stream.end()
-    if len(lists) != 1:
-        what = f"the lists of objects {listed(lists)}" if lists else "no list of objects"
-        raise NoRecordsError(
-            f"{name}: {what} in the document; expected one list of objects, such as "
-            '[{"model": "a", "item": "q1", "score": 1}]: write the records as a list of their own'
-        )
-    return RecordList(key=lists[0], shared={key: said for key, said in shared.items() if said is not None})
+    if len(lists) == 1:
+        return RecordList(key=lists[0], shared={key: said for key, said in shared.items() if said is not None})
+    # Some of the records may have nothing but objects in them.
+    alike: set[Form | None] = {"records"} if kinds == {"records", "records by two keys"} else kinds or {None}
+    form, *others = alike
+    if form is not None and not others:
+        return RecordList(form=form)
+    what = f"the lists of objects {listed(lists)}" if lists else "no list of objects"
+    raise NoRecordsError(
+        f"{name}: {what} in the document; expected one list of objects, such as "
+        '[{"model": "a", "item": "q1", "score": 1}], or values that are all alike under keys that are models or items: '
+        "write the records as a list of their own"
+    )
+
+
+def _kind_under_key(value: Any) -> Form | None:  # noqa: ANN401 - any JSON
+    """What a document is if the value is under one of its keys; None if its keys are no names."""
+    if isinstance(value, Mapping) and value:
+        inner = value.values()
+        return "records by two keys" if all(each and isinstance(each, Mapping) for each in inner) else "records"
+    return "scores" if may_be_score(value) else None
+
+
+def are_scores(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether rows by key can only be scores: many with the name of one, or many values in [0, 1] and no others."""
+    named = any((_SCORES - {_VALUE}) & {name.strip().casefold() for name in row} for row in rows)
+    values = [row[name] for row in rows for name in row if name not in (KEY, INNER_KEY)]
+    unit = all(may_be_score(each) and 0.0 <= (as_number(each) or 0.0) <= 1.0 for each in values)
+    return len(rows if named else values) >= _LEAST and (named or unit)
 
 
 def kind_of_json(path: str, name: str) -> Literal["list", "object", "lines", "other"]:
-    """What a JSON file is by its beginning: a list of records, one object, an object on every line, or none of it."""
+    """What a JSON file is by its beginning: a list of records, objects over lines, an object on every line, or none."""
     with opened(path, name) as file:
         head = file.read(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
     if not head.startswith(b"{"):
         return "list" if _LIST.match(head) else "other"
-    if not path.lower().removesuffix(".gz").endswith(".json"):
-        return "lines"
-    text = head.decode("utf-8", "replace")
+    first, _, more = head.partition(b"\n")
+    whole = path.lower().removesuffix(".gz").endswith(".json")
+    if (left := _left_after_object(first)) is not None or not (whole or more):
+        # A document on one line, or the first of many.
+        return "object" if whole and not (left or more).lstrip().startswith(b"{") else "lines"
+    # An object over several lines; a first line that is broken is one of many.
+    return "object" if whole or _left_after_object(head, cut=len(head) == _HEAD) is not None else "lines"
+
+
+def _left_after_object(data: bytes, *, cut: bool = False) -> bytes | None:
+    """What follows the JSON object with which some bytes begin; None if it is not complete, unless they are ``cut``."""
+    text = data.decode("utf-8", "replace")
     try:
-        _, end = json.JSONDecoder().raw_decode(text)
+        return text[json.JSONDecoder().raw_decode(text)[1] :].strip().encode()
+    except json.JSONDecodeError as error:
+        return b"" if cut and (error.msg.startswith("Unterminated") or error.pos >= len(text) - _NEAR_END) else None
     except (ValueError, RecursionError):
-        # One object that is longer than this.
-        return "object"
-    return "lines" if text[end:].lstrip().startswith("{") else "object"
+        return None

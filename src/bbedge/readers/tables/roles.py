@@ -17,11 +17,17 @@ from bbedge.text import listed, quoted, shown
 
 # Names of a question's text or of a whole benchmark, which may come more than once: an identifier says more.
 _BEATEN_BY_IDS = ("task", "question", "prompt")
+KEY = "key"
+"""The column of the keys of a JSON document whose values are alike: models or items, as the user says."""
 METRIC = "metric"
 """The item column that makes one item of each metric of an item."""
+METRICS = frozenset({METRIC, "metric_name", "metric_id"})
+"""Usual names of such a column in tables; case does not matter."""
 ORIGINAL = cast("Role", "original item")
 """The key of the item that a metric belongs to, in batches that have one row for each metric."""
 _PREFIX = "column "
+_ANSWERS = frozenset({"answer", "target", "label", "gold", "expected", "ground_truth", "reference", "correct_answer"})
+_PREDICTIONS = frozenset({"prediction", "predicted", "pred", "output", "response", "model_answer", "model_output"})
 _OF_ONE_MODEL: tuple[Part, ...] = ("; or ", Argument("model_from", "file"), " if every file is of one model")
 
 
@@ -102,6 +108,7 @@ def find_roles(
         if name is not None:
             roles[role] = name
         elif role not in OPTIONAL:
+            keyed = found[0] == KEY and KEY not in taken and role != "score"
             raise ColumnError.about(
                 role,
                 (Argument("model_from", "file"),) if role == "model" else (),
@@ -112,6 +119,12 @@ def find_roles(
                 Argument("column", {role: Blank("NAME")}),
                 *(_OF_ONE_MODEL if role == "model" else ()),
                 *_wide_hint(role, found),
+                *_content_hint(role, found),
+                *(
+                    ("; or ", Argument("column", {role: KEY}), f" if the keys of the document are {role}s")
+                    if keyed
+                    else ()
+                ),
             )
     return roles
 
@@ -161,6 +174,16 @@ def _separator_hint(found: Sequence[str]) -> str:
 def _wide_hint(role: Role, found: Sequence[str]) -> tuple[Part, ...]:
     hint = ("; or ", Argument("format", "wide"), f" if there is a column for every {role}")
     return () if role == "score" or len(found) < 3 else hint
+
+
+def _content_hint(role: Role, found: Sequence[str]) -> tuple[Part, ...]:
+    """What the columns hold instead, where that shows."""
+    names = {name.strip().casefold() for name in found}
+    if role == "score" and names & _ANSWERS and names & _PREDICTIONS:
+        return ("; it has answers and predictions, but not which are right: compare them by the rule of the benchmark",)
+    if role == "item" and names & METRICS:
+        return ("; its rows are metrics, which are no items: read the scores of each item that they are made of",)
+    return ()
 
 
 def column_key(name: str) -> Role:

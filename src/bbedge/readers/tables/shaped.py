@@ -19,7 +19,7 @@ from bbedge.errors import Argument, DomainError, FormatError
 from bbedge.readers.choices import ChoiceNeededError, OpenChoiceError
 from bbedge.readers.metrics import MetricScales
 from bbedge.readers.tables import HEAD, PlainTable, Table
-from bbedge.readers.tables.columns import ALIASES, FIRST_ALIASES, ROLES, Role, as_number, failing, scores_from_text
+from bbedge.readers.tables.columns import ALIASES, FIRST_ALIASES, ROLES, Role, failing, may_be_score, scores_from_text
 from bbedge.readers.tables.delimited import CELL
 from bbedge.readers.tables.roles import METRIC, ORIGINAL, column_key, metric_item, repeated_names
 from bbedge.text import listed, quoted, shown
@@ -133,10 +133,6 @@ class ShapedTable:
     @property
     def text_scores(self) -> bool:
         """Whether scores come as text."""
-        return self._text_cells and not self.by_metric
-
-    @property
-    def _text_cells(self) -> bool:
         # Cells of wide tables are read as text, whatever the table holds: each column may have its own type.
         return self.wide is not None or self.plain.text_scores
 
@@ -245,7 +241,7 @@ class ShapedTable:
             of_metric = np.flatnonzero((metrics == metric).to_numpy())
             place = partial(self._location_in, rows[of_metric])
             values = batch["score"].gather(of_metric)
-            if self._text_cells:
+            if values.dtype == pl.String:
                 values = scores_from_text(values, fail=failing(place))
             scores[of_metric] = (
                 values.cast(pl.Float64).to_numpy()
@@ -359,7 +355,7 @@ def as_wide(
 def _mostly_other(table: ShapedTable, columns: Sequence[str]) -> bool:
     """Whether the first rows have something else than numbers in more columns than mistakes would explain."""
     rows = table.plain.head(HEAD)
-    other = [any(row.get(name) not in (None, "") and as_number(row[name]) is None for row in rows) for name in columns]
+    other = [not all(may_be_score(row.get(name)) for row in rows) for name in columns]
     return sum(other) > _OTHER * len(columns)
 
 

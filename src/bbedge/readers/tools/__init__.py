@@ -31,7 +31,7 @@ _OURS = {
     "harbor": "harbor.HARBOR",
     "nemo-evaluator": "rows.NEMO_EVALUATOR",
     "every-eval-ever": "rows.EVERY_EVAL_EVER",
-    "evalplus": "tested.EVALPLUS",
+    "evalplus": "graded.EVALPLUS",
     "evalscope": "suites.EVALSCOPE",
     "verifiers": "trials.VERIFIERS",
     "deepeval": "tested.DEEPEVAL",
@@ -42,6 +42,11 @@ _OURS = {
     "arena-hard": "judgments.ARENA_HARD",
     "mt-bench": "judgments.MT_BENCH",
     "alpaca-eval": "judgments.ALPACA_EVAL",
+    "bfcl": "bfcl.BFCL",
+    "livecodebench": "graded.LIVECODEBENCH",
+    "cruxeval": "graded.CRUXEVAL",
+    "mmlu-pro": "graded.MMLU_PRO",
+    "zero-eval": "graded.ZERO_EVAL",
 }
 # Our tools that have files that are tables by their name and content: by what such a file begins with, and by its path.
 _WITH_TABLES = {

@@ -234,7 +234,7 @@ def _stated_by(found: ToolResults, run: LogRun, filters: frozenset[str | None]) 
         return
     count = whole(at(found.content, "n-samples", found.task, "effective"))
     if count is not None:
-        yield StatedAggregate(where=found.path, run=run, count=count)
+        yield StatedAggregate(where=found.path, run=run, count=count, published=True)
     means = {
         name
         for each in map(mapping, array(at(found.content, "configs", found.task, "metric_list")))

@@ -1,17 +1,17 @@
 """SWE-bench: lists of instances that a system resolved.
 
 In the repository of experiments a system has a folder with ``results/results.json``, or ``per_instance_details.json``;
-the harness writes a report with lists whose names end in ``_ids``. An instance that is in no list was not resolved only
-if the system was asked to resolve it, and that must be written somewhere: in the lists, in ``all_preds.jsonl``, or in
-the folders of logs or trajectories. A score of 0 is for an instance that was tested to the end; what broke on the way
-is a missing score.
+the harness writes a report with lists whose names end in ``_ids``, and a ``report.json`` for every instance. An
+instance that is in no list was not resolved only if the system was asked to resolve it, and that must be written
+somewhere: in the lists, in ``all_preds.jsonl``, in the folders of logs or trajectories, or in a list of items that the
+user declares. A score of 0 is for an instance that was tested to the end; what broke on the way is a missing score.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +21,24 @@ from bbedge.readers.json_files import document, objects
 from bbedge.readers.logs import (
     Glimpse,
     Log,
+    LogRecord,
     LogRun,
     LogSample,
+    RecordLog,
+    Records,
     Row,
+    SeenLog,
     ToolReader,
+    Value,
+    array,
+    at,
+    check_count,
     holds_no_score,
     mapping,
+    refused_without_items,
 )
 from bbedge.readers.opening import naming_errors
-from bbedge.text import listed, shown_path
+from bbedge.text import listed, quoted, shown_path
 
 _RESOLVED = ("resolved", "resolved_ids")
 _ATTEMPTED = ("generated", "no_generation", "applied", "with_logs", "unresolved_ids", "completed_ids", "submitted_ids")
@@ -54,6 +63,7 @@ _UNLISTED: dict[str, tuple[str, ErrorKind]] = {
 # The complement of the resolved instances is known where these are there.
 _WHOLE = ({"generated", "no_generation"}, {"resolved_ids", "unresolved_ids"})
 _DETAILS = "per_instance_details.json"
+_REPORT = "report.json"
 _PREDICTIONS = ("all_preds.jsonl", "preds.jsonl")
 _FOLDERS = ("logs", "trajs")
 _OF_INSTANCE = (".json", ".log", ".txt", ".traj", ".diff", ".patch", ".sh", ".md")
@@ -65,23 +75,74 @@ _INSTANCE = re.compile(r"[\w.-]+__[\w.-]+-\d+")
 
 def _open_swe_bench(path: str) -> Log:
     """Open the lists of one system."""
+    if not _has_lists(Glimpse.of(path)):
+        return _TESTED.open(path)
     system = _system(path)
     content = document(path)
-    run = LogRun(
-        model=None if system is None else system.name,
-        identity="" if system is None else f"{system.parent.name}/{system.name}",
-        fields={} if system is None else {"metadata": _metadata(system)},
-    )
-    if Path(path).name == _DETAILS:
-        return Log(runs=(run,), samples=lambda: _of_details(path, run, content))
+    run = _run_of(system)
     lists = _lists(content, path)
     resolved = {instance for name in _RESOLVED for instance in lists.get(name, ())}
-    attempted, beside, notes = _attempted(lists, resolved, system, path)
+    found = _attempted(lists, resolved, system, path)
+    if found is None:
+        return Log(
+            runs=(run,),
+            samples=lambda: refused_without_items(
+                f"{shown_path(path)}: lists the {len(resolved)} instances that were resolved, but not all that were "
+                "attempted, and an instance that is not listed may have failed or never been tried; put "
+                "all_preds.jsonl of the system, with an instance_id per line, into its folder, or its folder logs or "
+                "trajs"
+            ),
+            of_items=lambda items: _samples(run, lists, resolved, _declared(items, lists, content, path)),
+        )
+    attempted, beside, notes = found
     summary = Path(path).parent / _SUMMARY
     if summary.is_file() and system is not None:
         beside += (str(summary),)
         notes += _compared(summary, len(resolved), len(attempted), path)
     return Log(runs=(run,), samples=lambda: _samples(run, lists, resolved, attempted), beside=beside, notes=notes)
+
+
+def _run_of(system: Path | None) -> LogRun:
+    return LogRun(
+        model=None if system is None else system.name,
+        identity="" if system is None else f"{system.parent.name}/{system.name}",
+        fields={} if system is None else {"metadata": _metadata(system)},
+    )
+
+
+def _tested_run(seen: SeenLog) -> LogRun:
+    """The run of instances that were tested: those of a system, or that one whose folder is in that of the model."""
+    file = Path(seen.records.path).absolute()
+    if file.name == _DETAILS or not _INSTANCE.fullmatch(file.parent.name):
+        return _run_of(_system(seen.records.path))
+    above = file.parents[1] if file.parents[1].name not in _FOLDERS else file.parents[2]
+    # Of one instance each, reports of a model are one run together: as runs of different tasks.
+    identity = "/".join(file.parent.parts[-3:])
+    return LogRun(model=above.name.replace("__", "/"), task=file.parent.name, identity=identity)
+
+
+def _tested_scores(record: LogRecord) -> dict[str, Value]:
+    resolved = at(record.row, "value", "resolved")
+    if not isinstance(resolved, bool):
+        raise FormatError(f"{record.at}: no result for {quoted(str(record.row['key']))}; expected resolved")
+    return {"resolved": resolved}
+
+
+_TESTED = RecordLog(
+    records=lambda path: Records(path=path, expected="results of SWE-bench", keyed=""),
+    runs=_tested_run,
+    item=lambda record, _: record.item("key", what="name of the instance"),
+    scores=_tested_scores,
+    failed=lambda row: _BROKEN["no_generation"] if at(row, "value", "patch_is_None") is True else (None, None),
+    fields=lambda record: _fields(record.row["key"]),
+)
+
+
+def _declared(items: Iterable[str], lists: Mapping[str, list[str]], content: Row, path: str) -> frozenset[str]:
+    """The instances that the user declares, and those that the lists name; as many as the report counts, if it does."""
+    found = frozenset(filter(_INSTANCE.fullmatch, items)).union(*lists.values())
+    check_count(len(found), content.get("total_instances"), place=shown_path(path), what="instances in the list")
+    return found
 
 
 def _system(path: str) -> Path | None:
@@ -90,6 +151,13 @@ def _system(path: str) -> Path | None:
     if file.name == _DETAILS:
         return file.parent
     return file.parent.parent if file.name == "results.json" and file.parent.name == "results" else None
+
+
+def _is_report(glimpse: Glimpse) -> bool:
+    """Whether a file says of one or more instances what became of their patches."""
+    name, first = next(iter(glimpse.first.items()), ("", None))
+    reported = {"resolved", "patch_exists"} <= mapping(first).keys()
+    return _INSTANCE.fullmatch(name) is not None and (reported or (glimpse.name == _REPORT and first is None))
 
 
 def _is_beside(glimpse: Glimpse) -> bool:
@@ -106,7 +174,12 @@ def _is_beside(glimpse: Glimpse) -> bool:
 
 
 def _has_lists(glimpse: Glimpse) -> bool:
-    return glimpse.has("resolved") and (glimpse.has("no_generation") or glimpse.has("no_logs"))
+    if glimpse.has("resolved") and (glimpse.has("no_generation") or glimpse.has("no_logs")):
+        return True
+    if glimpse.has("resolved_ids", "unresolved_ids", "submitted_ids"):
+        return True
+    resolved = [each for name in _RESOLVED for each in array(glimpse.first.get(name))]
+    return bool(resolved) and all(isinstance(each, str) and _INSTANCE.fullmatch(each) for each in resolved)
 
 
 def _metadata(system: Path) -> dict[str, str]:
@@ -166,8 +239,8 @@ def _compared(summary: Path, resolved: int, attempted: int, path: str) -> tuple[
 
 def _attempted(
     lists: Mapping[str, list[str]], resolved: set[str], system: Path | None, path: str
-) -> tuple[frozenset[str], tuple[str, ...], tuple[str, ...]]:
-    """All instances that the system was asked to resolve, the files that say so, and notes."""
+) -> tuple[frozenset[str], tuple[str, ...], tuple[str, ...]] | None:
+    """All instances that the system was asked to resolve, the files that say so, and notes; None if nothing says it."""
     named = frozenset(instance for instances in lists.values() for instance in instances)
     if any(whole <= lists.keys() for whole in _WHOLE):
         return named, (), ()
@@ -189,11 +262,7 @@ def _attempted(
             known = named | found
             what = f"the {len(known)} instances that were attempted are those in the folder {folder.name}."
             return known, (), (f"{shown_path(path)}: {what}",)
-    raise FormatError(
-        f"{shown_path(path)}: lists the {len(resolved)} instances that were resolved, but not all that were "
-        "attempted, and an instance that is not listed may have failed or never been tried; put all_preds.jsonl of the "
-        "system, with an instance_id per line, into its folder, or its folder logs or trajs"
-    )
+    return None
 
 
 def _predicted(path: str) -> frozenset[str]:
@@ -214,7 +283,7 @@ def _instances_in(folder: Path) -> frozenset[str]:
 
 
 def _samples(
-    run: LogRun, lists: Mapping[str, list[str]], resolved: set[str], attempted: frozenset[str]
+    run: LogRun, lists: Mapping[str, list[str]], resolved: set[str], attempted: Set[str]
 ) -> Iterator[LogSample]:
     broken = {instance: why for name, why in _BROKEN.items() for instance in lists.get(name, ())}
     for name, why in _UNLISTED.items():
@@ -233,16 +302,6 @@ def _samples(
         )
 
 
-def _of_details(path: str, run: LogRun, content: Row) -> Iterator[LogSample]:
-    for place, (instance, details) in enumerate(sorted(content.items()), start=1):
-        resolved = mapping(details).get("resolved")
-        if not isinstance(resolved, bool):
-            raise FormatError(
-                f"{shown_path(path)}: sample {place}: no result for {listed([instance])}; expected resolved"
-            )
-        yield LogSample(run=run, item=instance, scores={"resolved": resolved}, place=place, fields=_fields(instance))
-
-
 def _fields(instance: str) -> dict[str, Any]:
     return {"instance": {"repository": re.sub(r"-\d+$", "", instance)}}
 
@@ -253,8 +312,8 @@ SWE_BENCH = ToolReader(
     # By the names of the lists.
     has_samples=lambda glimpse: (
         _has_lists(glimpse)
-        or glimpse.has("resolved_ids", "unresolved_ids", "submitted_ids")
         or (glimpse.name == _DETAILS and "resolved" in mapping(next(iter(glimpse.first.values()), None)))
+        or (_is_report(glimpse) and not _is_beside(glimpse))
     ),
     stands_beside=_is_beside,
     open=_open_swe_bench,
