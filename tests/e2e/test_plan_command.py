@@ -100,10 +100,14 @@ def test_the_share_of_items_is_assumed_only_where_runs_do_not_show_it(bbedge, tm
     said = " ".join(shown.out.split())
     assert "One replicate cannot separate the two; their shares are assumed. 25 % of the variance" in said
     for arguments, told in (
-        ((ROOT / "demo" / "scores.csv", "--target", "new-items"), "the pilot has several replicates"),
-        (("--items", "100"), "add --target new-items"),
+        (
+            (ROOT / "demo" / "scores.csv", "--target", "new-items", "--between-share", "0.25"),
+            "the pilot has several replicates",
+        ),
+        (("--items", "100", "--between-share", "0.25"), "add --target new-items"),
+        ((ROOT / "demo" / "scores.csv", "--target", "both", "--blocks", "one"), "one block is a single draw of items"),
     ):
-        done = bbedge("plan", *arguments, "--between-share", "0.25")
+        done = bbedge("plan", *arguments)
         assert done.code == 2
         assert told in " ".join(done.err.split())
 

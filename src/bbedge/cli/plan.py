@@ -200,6 +200,8 @@ def _about_new_items(
     from bbedge.core.forecast_new_items import BETWEEN_SHARE, target_forecasts
     from bbedge.display.plan import pilot_words
 
+    if design.layout.count < 2:
+        raise DomainError("one block is a single draw of items and shows nothing about new ones; choose smaller blocks")
     share = BETWEEN_SHARE if assumptions.between_share is None else assumptions.between_share
     if pilot is None:
         assumed = assumptions.of_pairs(float(design.layout.sizes.mean())).with_between_share(share)
