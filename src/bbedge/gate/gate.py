@@ -59,7 +59,11 @@ class Gate:
     **Guarantee:** with probability at least ``1 - alpha`` every interval at every look is right, and with them every
     PASS (the claim is true) and every FAIL (it is false).
 
-    **Needs:** what :class:`bbedge.core.evidence.Evidence` needs, and a policy chosen beforehand.
+    With ``target="new-items"`` this is true of new items of the same kind, and verdicts and intervals change only at
+    the looks of the policy's schedule. With ``of_runs`` there is a look where there is another score.
+
+    **Needs:** what :class:`bbedge.core.evidence.Evidence` needs, or :class:`bbedge.core.new_items.NewItemsEvidence`,
+    and a policy chosen beforehand.
     """
 
     def __init__(self, policy: Policy, scores: Scores, *, checkpoints: Checkpoints | None = None) -> None:
