@@ -226,8 +226,9 @@ def test_verdicts_about_new_items_are_rare_at_the_bar_in_many_repetitions(name):
 @pytest.mark.nightly
 def test_verdicts_about_these_items_are_caught_where_others_are_meant():
     """Items that are drawn anew are not what the evidence of these items is about: it is too sure of them."""
-    setting, n = NEW_ITEMS["opposed items, worse by the margin"], 500
-    planted = wrong_runs(replace(setting, options={"budget": 5}), n=n, seed=7)
+    n = 300
+    draw = drawn(*OPPOSED, items=60, looks=20)
+    planted = wrong_runs(AtMargin(draw=draw, claims=(claim("not_worse_by", 0.05),)), n=n, seed=7)
     show(f"evidence of these items for new ones: planted {planted.passed}/{n}")
     assert breaks(planted.passed, n, alpha=0.8 * ALPHA)
 

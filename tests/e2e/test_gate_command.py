@@ -67,6 +67,36 @@ def test_exit_codes(bbedge, policy, tmp_path, new, old, rule, code, start):
     assert words(done.out).startswith(start)
 
 
+def test_a_gate_about_new_items_says_when_it_looks_and_what_it_is_about(bbedge, policy, tmp_path):
+    rules = policy('target = "new-items"\nlooks = [2, 6]\n' + CLAIM + "[[claims]]\nequal_within = 0.02\n")
+    table, out = scores(tmp_path, 0.6, 0.4), tmp_path / "gate.json"
+    done = bbedge("gate", rules, table, "--json", out, "--markdown", tmp_path / "gate.md")
+    assert done.code == 3, done.err
+    assert "at most 5 % risk on new items of the same kind; 5 runs." in words(done.out)
+    assert "The next look is after 6 runs; until then verdicts and intervals stay." in words(done.out)
+    assert "To plan what would decide it: bbedge plan" in words(done.out)
+    report = json.loads(out.read_text())
+    assert (report["target"], report["of_runs"], report["next_look"]) == ("new-items", None, 6)
+    assert [[look["replicate"] for look in claim["looks"]] for claim in report["claims"]] == [[2], [2]]
+    planned = bbedge("plan", table, "--policy", rules)
+    assert planned.code == 0, planned.err
+    assert "You may look after 2, 6 runs" in words(planned.out)
+    assumed = bbedge("plan", "--policy", rules, "--items", "200").out
+    assert "50 % of the variance of a difference in one run lies between items." in words(assumed)
+    both = bbedge("gate", policy('target = "both"\n' + CLAIM), table)
+    assert both.code == 2
+    assert "'both' asks two questions, and a gate answers one; choose 'benchmark' or 'new-items'" in both.err
+
+
+def test_a_gate_of_several_runs_as_one_score(bbedge, policy, tmp_path):
+    rules, table = policy('of_runs = "all:2"\n' + CLAIM), scores(tmp_path, 0.6, 0.5)
+    done = bbedge("gate", rules, table)
+    assert done.code == 3, done.err
+    assert "A score is the smallest of 2 runs (all:2). The next look is after 6 runs" in words(done.out)
+    assert "bbedge plan" not in done.out
+    assert "leave out of_runs to plan" in bbedge("plan", table, "--policy", rules).err
+
+
 @pytest.mark.parametrize("rule", ["", 'open = "pass"\n'])
 @pytest.mark.parametrize("tier", ["block", "info"])
 def test_labels_that_were_swapped_between_runs_are_a_contradiction_in_every_form(bbedge, policy, tmp_path, rule, tier):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -9,9 +10,11 @@ import sys
 import tomllib
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from inspect_ai.scorer import Score
 
 from bbedge.errors import BbedgeError
 from bbedge.integrations.inspect_gate import POLICY_VARIABLE, GateStopping
@@ -149,3 +152,27 @@ def test_a_policy_that_does_not_fit_the_baseline_is_refused(folder, tmp_path):
         GateStopping(policy)
     with pytest.raises(BbedgeError, match="the logs have no 'mockllm/older', only 'mockllm/old'"):
         GateStopping(policy, folder / "old")
+
+
+def test_a_task_about_new_items_ends_after_the_last_look(tmp_path):
+    policy, epochs = tmp_path / "policy.toml", 4
+    rules = 'target = "new-items"\nlooks = [1, 2]\n[[claims]]\nat_least = 0.5\n'
+    policy.write_text(f'candidate = "m"\n{rules}', encoding="utf-8")
+    rule, items = GateStopping(policy), [f"q{i}" for i in range(20)]
+
+    async def run() -> list[str | None]:
+        task = SimpleNamespace(model="m", task="quiz")
+        await rule.start_task(task, [SimpleNamespace(id=item) for item in items], epochs)
+        stopped = []
+        for epoch in range(1, epochs + 1):
+            found = [await rule.schedule_sample(item, epoch) for item in items]
+            stopped.append(None if found[0] is None else found[0].reason)
+            for place, item in enumerate(items):
+                if found[0] is None:  # every epoch repeats the one before: harmless here
+                    await rule.complete_sample(item, epoch, {"s": SimpleNamespace(score=Score(value=float(place % 2)))})
+        return stopped
+
+    reason = "no look at new items is left after epoch 2"
+    assert asyncio.run(run()) == [None, None, reason, reason]
+    kept = asyncio.run(rule.complete_task())
+    assert (kept["epochs"], kept["release"], kept["report"]["next_look"]) == (2, "undecided", None)

@@ -267,6 +267,23 @@ def test_answers_from_a_cache_are_noticed(session):
     assert outcome.ret == 1
 
 
+def test_about_new_items_repeated_answers_are_no_reason_to_stop(session, pytester):
+    policy = pytester.path / "policy.toml"
+    text = 'candidate = "this session"\ntarget = "new-items"\n[[claims]]\nat_least = 0.5\n'
+    policy.write_text(text, encoding="utf-8")
+    cached = without_claim(suite(0.9, seed="new").replace(" {gate.run} ", " "))
+    outcome = session(cached, "--gate-policy", policy)
+    outcome.stdout.fnmatch_lines(["Ship: this session scores at least 0.5*new items of the same kind; 3 runs."])
+    assert outcome.ret == 0
+
+
+def test_a_marker_may_claim_that_systems_are_about_equal(session):
+    session(suite(0.5, seed="old"), "--gate-store", "old.csv")
+    equal = suite(0.5, seed="new").replace("not_worse_by=0.05", "equal_within=0.4")
+    outcome = session(equal, "--gate-baseline", "old.csv")
+    outcome.stdout.fnmatch_lines(["Ship: this session and baseline are equal within 0.4*"])
+
+
 def test_scores_that_are_refused_fail_their_test(session):
     outcome = session(
         """

@@ -66,6 +66,11 @@ def pilot_words(typical: PairAssumptions, replicates: int, *, target: Target = "
     return words
 
 
+def _between_words(assumed: PairAssumptions) -> str:
+    """What is assumed of new items."""
+    return f" {100 * assumed.between_share:.0f} % of the variance of a difference in one run lies between items."
+
+
 @dataclass(frozen=True, kw_only=True)
 class ResolutionPlan:
     """What a leaderboard can resolve."""
@@ -185,8 +190,7 @@ class ResolutionPlan:
         is_new = self.target != "benchmark"
         console.print()
         if is_new:
-            share = f"{100 * self.first.assumed.between_share:.0f} %"
-            assumed += f" {share} of the variance of a difference in one run lies between items."
+            assumed += _between_words(self.first.assumed)
             console.print(Text(f"{self._answer()}\n", style="bold"))
         title = (
             f"{len(design.models)} models · {len(design.items):,} items in {design.layout.count:,} blocks · "
@@ -374,6 +378,7 @@ def render_plan(claims: Sequence[PlannedClaim], runs: Sequence[int], *, items: i
     )
     looks = claims[0].forecast.ahead.design.schedule if claims else {}
     when = f"after {', '.join(map(str, looks))} runs" if looks else "after every run"
+    assumed += _between_words(claims[0].forecast.ahead.assumed) if looks else ""
     closing = (
         f"This is a forecast, not a guarantee; verdicts do not depend on it. You may look {when}, and stop as soon as "
         "the claims are decided."

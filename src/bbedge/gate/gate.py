@@ -38,11 +38,11 @@ from bbedge.gate.verdicts import (
     log_thresholds,
     verdict_of,
     view_weights,
+    with_looks,
 )
 from bbedge.records.gate import ClaimResult, GateReport, LookResult
 from bbedge.records.options import MARGIN_SHARE, declared
 from bbedge.records.policy import Claim, Policy
-from bbedge.records.values import changed
 from bbedge.text import quoted
 
 Matrix = NDArray[np.float64]
@@ -59,7 +59,11 @@ class Gate:
     **Guarantee:** with probability at least ``1 - alpha`` every interval at every look is right, and with them every
     PASS (the claim is true) and every FAIL (it is false).
 
-    **Needs:** what :class:`bbedge.core.evidence.Evidence` needs, and a policy chosen beforehand.
+    With ``target="new-items"`` this is true of new items of the same kind, and verdicts and intervals change only at
+    the looks of the policy's schedule. With ``of_runs`` there is a look where there is another score.
+
+    **Needs:** what :class:`bbedge.core.evidence.Evidence` needs, or :class:`bbedge.core.new_items.NewItemsEvidence`,
+    and a policy chosen beforehand.
     """
 
     def __init__(self, policy: Policy, scores: Scores, *, checkpoints: Checkpoints | None = None) -> None:
@@ -294,8 +298,8 @@ class Gate:
         kind, assumed = NewItemsForecast if self._policy.target else Forecast, self._noise(hypothesis.means, noise)
         (ahead, back), *upper = (
             (
-                kind(design=_with_looks(to.headline.design), assumed=assumed),
-                kind(design=_with_looks(fro.headline.design), assumed=assumed),
+                kind(design=with_looks(to.headline.design), assumed=assumed),
+                kind(design=with_looks(fro.headline.design), assumed=assumed),
             )
             for to, fro in (self._tests[self._bars.index(bar)] for bar in hypothesis.bars)
         )
@@ -312,12 +316,6 @@ class Gate:
             design = self._intervals[self._means.index(means)].headline.design
             (found,) = pilot_assumptions(np.nan_to_num(pairs, nan=0.5), design, is_drawn=is_drawn)
         return found.with_between_share(BETWEEN_SHARE) if is_drawn and runs == 1 else found
-
-
-def _with_looks(design: Design) -> Design:
-    """A design about new items that states its looks, so that a forecast does not plan others."""
-    looks = design.schedule
-    return changed(design, looks=tuple(looks), look_weights=tuple(looks.values())) if looks else design
 
 
 def gate(policy: Policy, scores: Scores, *, first_run: FirstRun | None = None) -> GateReport:

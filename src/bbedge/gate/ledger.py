@@ -334,6 +334,8 @@ def _words(policy: Policy, name: str) -> str:
     value = getattr(policy, name)
     if name == "claims":
         return ", ".join(f"'{claim}' ({claim.tier})" for claim in policy.claims)
+    if value is UNSET:
+        return "left out"
     return ", ".join(map(repr, value)) if isinstance(value, tuple) else repr(value)
 
 

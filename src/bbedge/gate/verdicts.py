@@ -21,12 +21,14 @@ from msgspec import structs
 from numpy.typing import NDArray
 
 from bbedge.core.arrays import UNIT
+from bbedge.core.design import Design
 from bbedge.core.forecast import Forecast
 from bbedge.core.scores import Scores
 from bbedge.core.views import HEADLINE, suite_options
 from bbedge.errors import DesignError, DomainError
 from bbedge.records.gate import ClaimOutlook, Verdict
 from bbedge.records.policy import EVERY, Claim, Policy
+from bbedge.records.values import changed
 from bbedge.text import did_you_mean, listed, quoted
 
 Matrix = NDArray[np.float64]
@@ -350,3 +352,9 @@ def _rounded(value: float, outward: Callable[[float], int]) -> float:
         return 0.0
     digits = _DIGITS - 1 - math.floor(math.log10(abs(value)))
     return round(outward(value * 10.0**digits) / 10.0**digits, 12)
+
+
+def with_looks(design: Design) -> Design:
+    """A design about new items that states its looks, so that a forecast does not plan others."""
+    looks = design.schedule
+    return changed(design, looks=tuple(looks), look_weights=tuple(looks.values())) if looks else design

@@ -56,8 +56,10 @@ def test_a_use_about_new_items_has_its_schedule_and_continues_between_looks(path
     alone = gate(policy.at_level(first.use.level), made(1, runs=4))
     assert alone.results == again.report.results
     assert [look.replicate for look in alone.results[0].looks] == [2, 4]
-    with pytest.raises(DesignError, match=r"looks is \(2, 4\) there and \(2, 5\) now"):
+    with pytest.raises(DesignError, match="looks is 2, 4 there and 2, 5 now"):
         record(path, policy.changed(looks=(2, 5)), made(1, runs=4), label="one")
+    with pytest.raises(DesignError, match="target is 'new-items' there and left out now; looks is 2, 4 there and left"):
+        record(path, SHARED, made(1, runs=4), label="one")
     assert verified(path).uses == 1
 
 
