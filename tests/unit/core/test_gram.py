@@ -78,7 +78,7 @@ def test_multiples_of_a_unit_are_added_up_as_whole_numbers(kind, unit, rectangle
                 kind, np.array([0.2, 0.6]), layout_of(np.ones(5000), 1), space=SPACE, pairs=pairs, reach=1.0
             )
             penalty.unit = given
-            penalty.add(lambda places, out: panel[:, places] + 0.0, 0.01)
+            penalty.add(lambda places, out, panel=panel: panel[:, places] + 0.0, 0.01)
             rows, cols = (slice(0, side) for side in pairs.shape)
             found.append(np.concatenate(penalty.features(10)(rows, cols)))
         off = np.broadcast_to(~np.eye(found[0].shape[-1], dtype=bool) | rectangle, found[0].shape)
