@@ -20,6 +20,7 @@ from benchmarks.timing import ROOT
 TARGETS = {
     "look": "A replicate and its look, against the products that they need",
     "views": "Views and missing scores",
+    "targets": "Both targets",
     "naive": "Against a straightforward implementation",
     "rivals": "Against what people use, from the command line",
     "memory": "Memory",

@@ -64,14 +64,20 @@ class DifferenceSums:
     def add_binary(self, rows: Array, cols: Array) -> None:
         """Add a chunk in which every number is 0 or 1, and so its own square: one product serves every power."""
         self._square = cols is rows
-        self._hold("binary", self._product(rows, cols))
+        self._hold("binary", self._xp.astype(self._product(rows, cols), self._xp.float64))
         for name, side in (("rows", rows), ("cols", cols)):
-            self._hold(("binary", name), self._xp.sum(side, axis=-1))
+            self._hold(("binary", name), self._xp.astype(self._xp.sum(side, axis=-1), self._xp.float64))
 
     def add_whole(self, rows: Array, cols: Array, wanted: Mapping[int, None], unit: int) -> None:
         """Add a chunk of whole numbers that stand for multiples of one over the unit: in single precision, exactly."""
         part = DifferenceSums(self._space)
-        part.add(rows, cols, wanted)
+        if unit == 2 and cols is rows and 4 in wanted:  # 0, 1 and 2 are the roots of x^3 - 3 x^2 + 2 x
+            part.add(rows, cols, dict.fromkeys(j for j in wanted if j < 4))
+            squares = rows * rows
+            part._hold((2, 2), part._product(squares, squares))
+            part._hold((3, 1), 3 * part._held[2, 1] - 2 * part._held[1, 1])
+        else:
+            part.add(rows, cols, wanted)
         self._square = part._square
         for key, value in part._held.items():
             degree = key[1] if key[0] == "moment" else sum(key)

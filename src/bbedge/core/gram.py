@@ -78,9 +78,11 @@ class GramPenalty(Penalty):
             chunk = places[start : start + step]
             out = None if self._buffer is None else self._buffer[..., : len(chunk)]
             v = residuals(_side_by_side(chunk), out)
+            counts = self._counts(v, unit) if unit else None
+            if counts is None and unit > 1:  # which may have overwritten them
+                v = residuals(_side_by_side(chunk), out)
             few = v[..., :: max(1, n_models // _SOME), :]
             common = xp.mean(few, axis=-2, keepdims=True)
-            counts = self._counts(v, unit) if unit else None
             if counts is not None:
                 v = counts
             elif n_models < _SOME or float(xp.mean(common * common)) > float(xp.mean(few * few)) / 4:
@@ -91,21 +93,22 @@ class GramPenalty(Penalty):
                 yield chunk, v, v[..., self._pairs.rows, :], v[..., self._pairs.cols, :], counts is not None
 
     def _counts(self, v: Array, unit: int) -> Array | None:
-        """The numbers in units, if all are whole and the sums of their fourth powers too: beyond 1, single precision.
+        """The numbers in units, if all are whole; in single precision, where that adds up their fourth powers.
 
-        Of numbers that are not all whole, a few usually show it.
+        The numbers may be overwritten. Of numbers that are not all whole, a few usually show it.
         """
         xp = self._space.xp
         if unit == 1:
-            return v if all(bool(xp.all(some * some == some)) for some in (v[..., :1, :], v)) else None
-        if not self._space.is_numpy or unit**4 * self._space.chunk > _EXACT:
-            return None
-        for some in (v[..., :1, :], v):
-            times = some * unit
-            counts = xp.round(xp.astype(times, xp.float32))
-            if not bool(xp.all(counts == times)):
+            if not all(bool(xp.all(some * some == some)) for some in (v[..., :1, :], v)):
                 return None
-        return counts
+            return v.astype(np.float32) if self._space.is_numpy else v
+        few = v[..., :1, :] * unit
+        if not self._space.is_numpy or unit**4 * self._space.chunk > _EXACT or not np.array_equal(few, np.round(few)):
+            return None
+        v *= unit
+        counts = v.astype(np.float32)
+        np.round(counts, out=counts)
+        return counts if np.array_equal(counts, v) else None
 
     def _accumulation_error(self) -> float:
         n_blocks, n_sizes = len(self._of_block), int(self._powers[2].shape[1])

@@ -31,13 +31,14 @@ from bbedge.core.arrays import (
     State,
     archive_bytes,
     load_arrays,
+    numpy_space,
     to_numpy,
     with_prefix,
 )
 from bbedge.core.checkpoint_evidence import FORFEITED, NOTHING
 from bbedge.core.design import BETTING_LIMIT, Design
 from bbedge.core.mixture import Bets, Mixture, joint_lower_bounds, unpredicted
-from bbedge.core.panels import model_means
+from bbedge.core.panels import BlockLayout, model_means
 from bbedge.core.penalties import Directions
 from bbedge.core.stakes import entry_groups
 from bbedge.core.view_evidence import ViewEvidence, check_identity, identity
@@ -89,7 +90,7 @@ class RunOutcomes:
         if self._space is None or self.runs < self._k:
             raise ValueError(f"{self.runs} runs make no score of {self._k}")
         if not self._of_runs:
-            return self._kept[0] / self.runs
+            return self._kept[0] / self.runs if self.runs > 1 else self._kept[0]
         xp, r, k = self._space.xp, self.runs, self._k
         ordered = xp.sort(xp.stack(self._kept), axis=0)
         places = range(r) if self._of_runs.startswith("all") else range(r - 1, -1, -1)
@@ -99,6 +100,12 @@ class RunOutcomes:
         for place, part in zip(places[1:], parts[1:], strict=False):
             total = total + ordered[place, ...] * part
         return xp.clip(total, 0.0, 1.0)
+
+    def means(self, layout: BlockLayout) -> Array:
+        """The mean outcome of every model, by the weights of a layout."""
+        if self._space is None or self._of_runs:
+            return model_means(self.values(), self._space or numpy_space(), layout.overall)
+        return model_means(self._kept[0], self._space, layout.overall) / self.runs
 
     @property
     def unit(self) -> int:
@@ -220,7 +227,7 @@ class NewItemsEvidence(ViewEvidence):
         found = self._means.copy()
         if self.outcomes.runs < self.design.runs_of_score or not self._active.size:
             return found
-        of_rows = to_numpy(model_means(self.outcomes.values(), self.space, self.layout.overall))
+        of_rows = to_numpy(self.outcomes.means(self.layout))
         low, high = of_rows[..., : self._active.size], of_rows[..., -self._active.size :]
         missing = high - low
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -63,6 +63,28 @@ def test_difference_sums_by_hand(power, weighted, rectangle):
             assert got[a, b] == pytest.approx(sum(factor * ((rows[a] - cols[b]) / 2) ** power), abs=1e-12)
 
 
+@pytest.mark.parametrize("rectangle", [False, True])
+@pytest.mark.parametrize("unit", [1, 2, 5])
+@pytest.mark.parametrize("kind", ["bernstein", "sharp"])
+def test_multiples_of_a_unit_are_added_up_as_whole_numbers(kind, unit, rectangle):
+    """As they would be otherwise; and so is a panel that is not all multiples, in which only the last number tells."""
+    pairs = Directions.of_sides(3) if rectangle else Directions.all(6)
+    for last in (0.0, 0.123):
+        panel = RNG.integers(0, unit + 1, (6, 5000)) / unit
+        panel[-1, -1] = last
+        found = []
+        for given in (0, unit):
+            penalty = gram_penalty(
+                kind, np.array([0.2, 0.6]), layout_of(np.ones(5000), 1), space=SPACE, pairs=pairs, reach=1.0
+            )
+            penalty.unit = given
+            penalty.add(lambda places, out, panel=panel: panel[:, places] + 0.0, 0.01)
+            rows, cols = (slice(0, side) for side in pairs.shape)
+            found.append(np.concatenate(penalty.features(10)(rows, cols)))
+        off = np.broadcast_to(~np.eye(found[0].shape[-1], dtype=bool) | rectangle, found[0].shape)
+        np.testing.assert_allclose(found[1][off], found[0][off], rtol=1e-10, atol=1e-9)
+
+
 @pytest.mark.parametrize("kind", ["bernstein", "sharp"])
 @pytest.mark.parametrize("shift", [0.0, 0.02])
 def test_both_forms_and_any_chunking_agree(kind, shift):
