@@ -129,9 +129,10 @@ def test_two_lines_state_the_guarantee_and_verbose_prints_all_of_it(bbedge, clea
     out = tmp_path / "c.json"
     brief = bbedge("certify", clear, "--json", out, "--tau", "0.02").out
     digits = json.loads(out.read_text(encoding="ascii"))["design"]["hash"][:16]
-    guarantee, assumptions, pointer = brief.split("Top-2")[1].splitlines()[2:5]
-    assert guarantee == (
-        "With probability at least 95 %, everything shown here is true (certified: above 0.02), however often you look."
+    *guarantee, assumptions, pointer = brief.split("Top-2")[1].splitlines()[2:6]
+    assert " ".join(map(str.strip, guarantee)) == (
+        "With probability at least 95 %, everything shown here is true of these 60 items (certified: above 0.02), "
+        "however often you look."
     )
     assert assumptions == (
         f"Assumes independent runs and items, which scores cannot show, and a design fixed beforehand (hash {digits})."
