@@ -128,9 +128,9 @@ def test_models_retire_and_join_between_scores_of_several_runs(tmp_path):
     for number in (1, 2, 3):
         add(board, rng, number)
     assert board.next_run.looks == {"benchmark": 4}
-    with pytest.raises(DesignError, match="'c' cannot stop after run 3.*stop after run 4"):
+    with pytest.raises(DesignError, match=r"'c' cannot stop after run 3.*stop after run 4"):
         board.retire("c")
-    with pytest.raises(BoardError, match="'new' joins with the first runs.*add it after run 4"):
+    with pytest.raises(BoardError, match=r"'new' joins with the first runs.*add it after run 4"):
         board.add_model("new", runs(rng, ["new"], 2, ITEMS))
     add(board, rng, 4)
     board.add_model("new", runs(rng, ["new"], 2, ITEMS))
