@@ -23,7 +23,7 @@ from bbedge.errors import DesignError, DomainError
 from bbedge.records.codec import canonical, convert, parse_toml, to_json
 from bbedge.records.design import BoardOptions, Headline, Views
 from bbedge.records.events import MOST_PILOTS
-from bbedge.records.options import declared
+from bbedge.records.options import ABOUT_TARGET, declared
 from bbedge.records.values import Gaps
 from bbedge.text import quoted
 
@@ -208,7 +208,7 @@ class BoardDesign(BoardOptions, frozen=True, kw_only=True):
         return _digest(content)
 
 
-FILLED_IN = ("planned",)
+FILLED_IN = ("planned", *ABOUT_TARGET)
 """What a file may leave out and commands fill in."""
 
 

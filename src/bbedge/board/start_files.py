@@ -14,6 +14,7 @@ from bbedge.board.design import BoardDesign
 from bbedge.errors import DataError, DesignError
 from bbedge.files import read_text, write_whole
 from bbedge.records.design import BoardOptions
+from bbedge.records.options import ABOUT_TARGET
 from bbedge.records.reading import Reading
 from bbedge.records.values import HEADLINE
 from bbedge.text import quoted, shown_path
@@ -42,8 +43,10 @@ def design_values(suite: Reading, options: BoardOptions) -> dict[str, Any]:
     shares = suite.shares
     headline = {"macro": suite.macro, "weights": suite.weights, "share": shares.get(HEADLINE)}
     views = {"column": suite.views, "shares": {name: share for name, share in shares.items() if name != HEADLINE}}
+    about = {name: getattr(options, name) or None for name in ABOUT_TARGET}
     given: dict[str, Any] = {
         "planned": options.planned or None,
+        **{name: list(value) if isinstance(value, tuple) else value for name, value in about.items()},
         "incomplete": None if options.incomplete == "refuse" else options.incomplete,
         "headline": {key: value for key, value in headline.items() if value is not None},
         "views": {key: value for key, value in views.items() if value} if suite.views is not None else None,
@@ -67,8 +70,8 @@ def frozen_design(path: Path, options: Mapping[str, Any]) -> BoardDesign:
             )
         if key in stated and stated[key] != value:
             raise DesignError(
-                f"{shown_path(path)}: {key} = {stated[key]}, but --{key} is {value}; leave out the option, or change "
-                "the file"
+                f"{shown_path(path)}: {key} = {stated[key]}, but --{key.replace('_', '-')} is {value}; leave out the "
+                "option, or change the file"
             )
     return design
 
@@ -109,6 +112,7 @@ def _design_text(scores: Scores, options: Mapping[str, Any]) -> str:
     planned = options.get("planned")
     number = "# planned = 20" if planned is None else f"planned = {planned}"
     text = _DESIGN.format(low=low, high=high, planned=number)
+    text += "".join(f"{_value(name, options[name])}\n" for name in ABOUT_TARGET if name in options)
     if "incomplete" in options:
         text += f"{_value('incomplete', options['incomplete']):<28} # what a missing score does\n"
     for name in ("headline", "views"):
@@ -124,7 +128,7 @@ def _table(name: str, values: Mapping[str, Any]) -> str:
     return "\n".join(["", f"[{name}]", *lines, ""])
 
 
-def _value(key: str, value: str | float) -> str:
+def _value(key: str, value: str | float | list[float]) -> str:
     """A line of TOML. A quoted JSON text is a TOML text, too."""
     name = key if key.isidentifier() and key.isascii() else json.dumps(key, ensure_ascii=False)
     return f"{name} = {json.dumps(value, ensure_ascii=False)}"

@@ -184,7 +184,7 @@ def graph_csv(board: Board) -> str:
     """Everything that stands, as a table of edges. Names are plain ASCII, and no spreadsheet runs them as formulas."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    with_views = bool(board.design.views)
+    with_views = bool(board.design.views) or board.design.target == "both"
     titles = ["winner", "loser", "log_e", "margin", "first_certified", "current"]
     writer.writerow(["epoch", *(["view"] if with_views else []), *titles])
     whole = [(epoch.number, board.leaderboard(epoch.number)) for epoch in board.state.epochs]

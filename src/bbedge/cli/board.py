@@ -28,6 +28,7 @@ from bbedge.cli.output import (
 from bbedge.errors import DomainError
 from bbedge.files import read_text, write_whole
 from bbedge.records.design import BoardOptions
+from bbedge.records.options import ABOUT_TARGET
 from bbedge.records.output import Output, Selection
 from bbedge.records.reading import ABOUT_ITEMS, Reading
 from bbedge.text import counted, display_names, shown, shown_path
@@ -68,7 +69,7 @@ def init(
             show_default=False,
         ),
     ] = None,
-    options: Annotated[BoardOptions, Only("planned", "incomplete")],
+    options: Annotated[BoardOptions, Only("planned", "incomplete", *ABOUT_TARGET)],
     reading: Annotated[Reading, Without("incomplete", "column", "replicate_from", "max_size", *ABOUT_ITEMS)],
 ) -> None:
     """Freeze a design and create the board. Prints a text to publish before the first run.

@@ -209,7 +209,12 @@ def next_(
     if items_out is not None:
         write_whole(items_out, items_table(run.items, run.blocks, run.columns))
     console = write_json(json_out, lambda: {"summary": summary, **run.content})
-    say(summary, f"Models: {', '.join(display_names(run.models))}", "Items:", console=console)
+    later = [
+        f"{'New' if target == 'new-items' else 'These'} items are looked at next after run {look}."
+        for target, look in run.looks.items()
+        if look > run.replicate
+    ]
+    say(summary, *later, f"Models: {', '.join(display_names(run.models))}", "Items:", console=console)
     say(*(f"  {shown(item)}" for item in run.items[:_MOST_ITEMS]), console=console)
     if len(run.items) > _MOST_ITEMS:
         say(f"  and {len(run.items) - _MOST_ITEMS:,} more; --items OUT.csv writes all of them", console=console)

@@ -185,7 +185,7 @@ class EvidenceSet:
     def stop(self, models: Sequence[str], *, forfeit: bool = False) -> None:
         """Freeze these models in every view: see :meth:`bbedge.core.evidence.Evidence.stop`."""
         active, is_split = self.active, self.headline.is_split
-        if (ran := len(self._waiting)) and self._of_benchmark:
+        if models and (ran := len(self._waiting)) and self._of_benchmark:
             k, run = self._design.runs_of_score, self.runs
             raise DesignError(
                 f"{listed(models)} cannot stop after run {run}, inside a score of {k} runs, because some of these may "

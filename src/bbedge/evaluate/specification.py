@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import UNSET, structs
 
-from bbedge.board.design import FILLED_IN, BoardDesign
+from bbedge.board.design import BoardDesign
 from bbedge.credentials import find_credentials, find_in_words
 from bbedge.errors import DesignError, FormatError
 from bbedge.evaluate.engines.process import file_hashes, program_files
@@ -266,7 +266,7 @@ def _question_and_design(file: StudyFile, *, source: str) -> dict[str, Any]:
             f"{source}: there is no look after all {file.budget} runs of the budget, so that the last ones would be "
             "for nothing; change the budget, looks or of_runs"
         )
-    left_out = (*(key for key in FILLED_IN if key not in given), *left_out)
+    left_out = (*(() if "planned" in given else ("planned",)), *left_out)
     return {"question": question, "design": design, "left_out": left_out}
 
 

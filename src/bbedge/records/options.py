@@ -40,6 +40,8 @@ from bbedge.records.values import (
 
 MARGIN_SHARE = 0.2
 """The part of alpha that ``bb-edge-x`` spends on margins."""
+ABOUT_TARGET = ("target", "looks", "look_weights", "of_runs", "equal_within")
+"""The options that say what is claimed, and when it is looked at."""
 _LAST_LOOK = 0.8  # what the last of the planned runs has of the evidence of new items
 _CLOSE = 1e-9  # weights whose sum is this near one are meant to add up to one
 

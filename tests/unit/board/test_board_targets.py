@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import bbedge
 from bbedge import Board, BoardDesign, verify_certificate
 from bbedge.board import CheckpointRule
+from bbedge.board.start_files import design_values
 from bbedge.board.words import announcement
+from bbedge.certificate.of_board import graph_csv
+from bbedge.cli import make_app
+from bbedge.cli.board_add import open_board
 from bbedge.core.design import Design
 from bbedge.core.leaderboard import run
 from bbedge.errors import BoardError, CopiedReplicateError, DesignError
+from bbedge.records.reading import Reading
 from bbedge.verify.ledger import verify_session
 from unit.board.boards import runs, values
 
@@ -182,9 +191,42 @@ def test_a_pilot_chooses_by_the_items_that_are_drawn_from(target):
 def test_what_is_next_says_when_each_target_is_looked_at(tmp_path):
     board, rng = board_of(tmp_path, target="both", looks=[2, 4]), np.random.default_rng(10)
     assert board.next_run.looks == board.next_run.content["looks"] == {"benchmark": 1, "new-items": 2}
+    assert "New items are looked at next after run 2." in said("next", tmp_path)
     for number in (1, 2, 3, 4):
         add(board, rng, number)
     assert board.next_run.looks == {"benchmark": 5}
+    assert "looked at" not in said("next", tmp_path)
+
+
+def said(command: str, folder) -> str:
+    return CliRunner().invoke(make_app(), ["board", command, str(folder / "b.bbedge")]).output
+
+
+def test_an_exported_graph_names_the_views(tmp_path):
+    board, rng = board_of(tmp_path, target="both"), np.random.default_rng(12)
+    for number in (1, 2):
+        add(board, rng, number)
+    rows = list(csv.DictReader(io.StringIO(graph_csv(board))))
+    whole = board.leaderboard()
+    counts = {view.name or "headline": int(view.graph.n_edges) for view in (whole, *whole.views)}
+    assert Counter(row["view"] for row in rows) == Counter(counts)
+
+
+def test_a_board_begins_with_the_target_of_the_command(tmp_path):
+    (tmp_path / "design.toml").write_text("alpha = 0.05")
+    (tmp_path / "items.csv").write_text("item\n" + "\n".join(ITEMS))
+    files = ["--design", str(tmp_path / "design.toml"), "--items", str(tmp_path / "items.csv"), "--models", "a,b"]
+    options = ["--target", "both", "--looks", "2,4", "--look-weights", "0.3,0.7", "--of-runs", "any:2"]
+    place = str(tmp_path / "b.bbedge")
+    result = CliRunner().invoke(make_app(), ["board", "init", place, *files, *options])
+    assert result.exit_code == 0, result.output
+    design = open_board(place, tmp_path / "design.toml").design
+    assert (design.schedule, design.of_runs, design.target) == ({2: 0.3, 4: 0.7}, "any:2", "both")
+    again = design_values(Reading(), design)
+    assert again == {"target": "both", "looks": [2, 4], "look_weights": [0.3, 0.7], "of_runs": "any:2"}
+    (tmp_path / "design.toml").write_text('target = "new-items"')
+    result = CliRunner().invoke(make_app(), ["board", "init", str(tmp_path / "c.bbedge"), *files, *options])
+    assert "target = new-items, but --target is both" in str(result.exception)
 
 
 def test_items_that_were_seen_are_no_draws_of_a_new_epoch(tmp_path):
