@@ -34,7 +34,7 @@ def unpacked(path: str) -> str:
 def _unpacked(path: str, size: int, _changed: int) -> str:
     name = shown_path(path)
     with Archive(path) as archive:
-        members = [each for each in archive.infos() if not each.is_dir()]
+        members = [each for each in archive.infos() if not each.filename.endswith("/")]
         limits_in_force().check_unpacked(
             sum(max(each.file_size, _LEAST_BYTES) for each in members), packed=size, name=name
         )
@@ -45,11 +45,17 @@ def _unpacked(path: str, size: int, _changed: int) -> str:
         folder = within / Path(path).name
         show_folder_as(str(folder), folder.name)
         folder.mkdir()
-        for member in members:
-            to = folder / member.filename
-            to.parent.mkdir(parents=True, exist_ok=True)
-            with archive.member(member.filename) as file, to.open("wb") as copy:
-                copyfileobj(file, copy)
+        try:
+            for member in members:
+                to = folder / member.filename
+                to.parent.mkdir(parents=True, exist_ok=True)
+                with archive.member(member.filename) as file, to.open("wb") as copy:
+                    copyfileobj(file, copy)
+        except (OSError, UnicodeError) as error:
+            # Also a file where another member needs a folder, or no room.
+            raise FormatError(
+                f"{name}: cannot be unpacked into {spool_folder()} ({error}); unpack it yourself"
+            ) from None
     return str(folder)
 
 
@@ -59,7 +65,7 @@ def _problems(members: Sequence[Any]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {} if members else {"no files": [""]}
     for member in members:
         name, path = member.filename, PurePosixPath(member.filename)
-        leads_out = path.is_absolute() or ".." in path.parts or "\\" in name or ":" in path.parts[0]
+        leads_out = path.is_absolute() or not path.parts or ".." in path.parts or "\\" in name or ":" in path.parts[0]
         problems = {
             "paths that lead out of the archive": leads_out,
             "links": stat.S_ISLNK(member.external_attr >> 16),

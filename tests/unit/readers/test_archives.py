@@ -97,6 +97,8 @@ def link(name, to):
         ("x\\..\\a.csv", "paths that lead out of the archive"),
         ("x/more.zip", "archives inside the archive, 'x/more.zip'"),
         ("more.tar.gz", "archives inside the archive"),
+        (".", "paths that lead out of the archive"),
+        ("a.csv/b.csv", "all.zip: cannot be unpacked into"),
     ],
 )
 def test_what_no_folder_holds_is_refused(tmp_path, name, said):

@@ -99,6 +99,14 @@ def test_lists_of_resolved_instances_need_a_list_of_all(tmp_path):
     assert by_number(read_scores(folder, model_from="file", items=every)) == RIGHT
 
 
+def test_a_system_that_resolved_nothing_is_not_lost(tmp_path):
+    folder = resolved_lists(tmp_path / "lists")
+    write_document(folder / "cedar.json", {"resolved": []})
+    assert "cedar.json: lists the 0 instances that were resolved" in refusal(folder / "cedar.json", model_from="file")
+    every = listing(folder, map(instance, QUESTIONS))
+    assert read_scores(folder, model_from="file", items=every).values[0].mean(axis=1).tolist() == [0.75, 0.5, 0.0]
+
+
 def test_a_declared_list_that_lacks_a_resolved_instance_is_refused(tmp_path):
     folder = resolved_lists(tmp_path / "lists")
     short = listing(folder, map(instance, range(2, 9)))

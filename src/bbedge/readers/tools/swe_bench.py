@@ -30,7 +30,6 @@ from bbedge.readers.logs import (
     SeenLog,
     ToolReader,
     Value,
-    array,
     at,
     check_count,
     holds_no_score,
@@ -178,8 +177,9 @@ def _has_lists(glimpse: Glimpse) -> bool:
         return True
     if glimpse.has("resolved_ids", "unresolved_ids", "submitted_ids"):
         return True
-    resolved = [each for name in _RESOLVED for each in array(glimpse.first.get(name))]
-    return bool(resolved) and all(isinstance(each, str) and _INSTANCE.fullmatch(each) for each in resolved)
+    lists = [found for name in _RESOLVED if isinstance(found := glimpse.first.get(name), list)]
+    # Of a system that resolved nothing the list is empty.
+    return bool(lists) and all(isinstance(each, str) and _INSTANCE.fullmatch(each) for found in lists for each in found)
 
 
 def _metadata(system: Path) -> dict[str, str]:
