@@ -12,7 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from bbedge.errors import Argument, Blank, DataError, DomainError, FormatError, Part
-from bbedge.readers.choices import Range
+from bbedge.readers.choices import OpenChoiceError, Range
+from bbedge.readers.evidence import may_be_less
 from bbedge.readers.logs.contract import Log, LogRun, LogSample
 from bbedge.readers.logs.fields import number
 from bbedge.readers.tables.columns import mapped_to_unit
@@ -36,6 +37,8 @@ class MetricScales:
     """The ranges that were declared."""
     usual: Range
     """The range of all other metrics."""
+    asks: bool = True
+    """Whether names such as error leave open whether less is better; False where somebody said that it is not."""
     _used: dict[str, Range] = field(default_factory=dict)
 
     def is_mirrored(self, metric: str) -> bool:
@@ -54,6 +57,8 @@ class MetricScales:
 
     def mapped_column(self, metric: str, column: pl.Series, *, place: Callable[[int], str]) -> NDArray[np.float64]:
         """A column of numbers or truth values on the scale from 0 to 1, NaN where there is none."""
+        if self.asks and metric not in self.ranges:
+            check_name(metric, place(0), of="metric", ranged=True)
         worst, best = self._range(metric)
         return mapped_to_unit(
             column, worst, best, place=place, problem=lambda value: _problem(metric, value, worst, best)
@@ -143,9 +148,45 @@ class EveryMetric:
         return tuple(name for name in every if name in sample.scores)
 
 
-def check_direction(metric: str, run: LogRun, scales: MetricScales | None, *, name: str) -> None:
-    """Refuse a metric of which the log says that less is better, unless its declared range says so too."""
-    if metric not in run.lower_is_better or (scales is not None and scales.is_mirrored(metric)):
+class DirectionError(OpenChoiceError):
+    """By its name less may be better of a score, and nobody said so."""
+
+
+def check_name(name: str, place: str, *, of: str, ranged: bool = False) -> None:
+    """Raise if the name of a score leaves open whether more is better; ``of`` says what it names.
+
+    Where metrics are ``ranged``, each has a range of its own, which says it.
+    """
+    if may_be_less(name):
+        own = Argument("metric_range", {shown(name): (Blank("WORST"), Blank("BEST"))})
+        raise DirectionError(
+            f"{place}: by its name, less may be better for the {of} {quoted(name)}; pass ",
+            own if ranged else Argument("less_is_better", True),
+            " if so, or ",
+            Argument("less_is_better", False),
+            " if more is better",
+        )
+
+
+def mirrored_note(low: float, high: float) -> Note:
+    """What to say where less is better for all scores."""
+    return Note(
+        kind="log",
+        text=f"Less is better, as declared: every score is mirrored in its range, so that {low:g} counts as {high:g} "
+        f"and {high:g} as {low:g}.",
+    )
+
+
+def check_direction(
+    metric: str, run: LogRun, scales: MetricScales | None, *, name: str, less_is_better: bool | None = None
+) -> None:
+    """Refuse a metric of which less is or may be better, unless its declared range, or the option, says so too."""
+    ranged = scales is not None and metric in scales.ranges
+    if metric not in run.lower_is_better:
+        if not ranged and less_is_better is None and metric not in run.higher_is_better:
+            check_name(metric, name, of="metric", ranged=scales is not None)
+        return
+    if less_is_better or (scales is not None and scales.is_mirrored(metric)):
         return
     said = f"{name}: the log says that less is better for the metric {quoted(metric)}"
     if scales is not None and metric in scales.ranges:
@@ -157,7 +198,9 @@ def check_direction(metric: str, run: LogRun, scales: MetricScales | None, *, na
     raise FormatError(
         f"{said}; declare its worst and its best possible value with ",
         Argument("metric_range", {shown(metric): (Blank("WORST"), Blank("BEST"))}),
-        ", so that its scores are mirrored, or choose another metric",
+        ", so that its scores are mirrored, or with ",
+        Argument("less_is_better", True),
+        " if its range is that of all scores; or choose another metric",
     )
 
 

@@ -18,7 +18,18 @@ UNIT = (0.0, 1.0)
 Role = Literal["model", "item", "replicate", "block", "score"]
 """What a column of a table can hold."""
 ROLES: tuple[Role, ...] = get_args(Role)
-TAKEN = ("blocks", "incomplete", "drop_column", "format", "metric", "filter", "macro", "weights", "views")
+TAKEN = (
+    "blocks",
+    "incomplete",
+    "less_is_better",
+    "drop_column",
+    "format",
+    "metric",
+    "filter",
+    "macro",
+    "weights",
+    "views",
+)
 """The options that verification takes from a certificate."""
 SUITE = ("macro", "weights", "views", "share")
 """The options that say which means are compared."""
@@ -33,8 +44,8 @@ _METRIC = "metric"
 class ReadingRecord(Sparse, frozen=True, kw_only=True, forbid_unknown_fields=False):
     """The options that files were read with, where they are not the default; bbedge verify reads as they say.
 
-    Those that decide what a model or a run is called, which files and columns are read, and in which direction a metric
-    counts are not taken from a certificate: whoever verifies it passes them.
+    Those that decide what a model or a run is called, which files and columns are read, and which range a metric has
+    are not taken from a certificate: whoever verifies it passes them.
     """
 
     blocks: Annotated[
@@ -57,6 +68,14 @@ class ReadingRecord(Sparse, frozen=True, kw_only=True, forbid_unknown_fields=Fal
             metavar="POLICY",
         ),
     ] = "refuse"
+    less_is_better: Annotated[
+        bool | None,
+        option(
+            "Whether less is better, as for an error rate: scores are then mirrored in the score range, so that the "
+            "lowest counts as the highest. Default: more is better; names such as error or latency ask for an answer.",
+            names="--less-is-better/--more-is-better",
+        ),
+    ] = None
     drop_column: Annotated[
         Names,
         option(
@@ -351,6 +370,7 @@ class ReadingOptions(TypedDict, total=False):
     blocks: str | None
     score_range: tuple[float, float]
     incomplete: str
+    less_is_better: bool | None
     column: Mapping[str, str] | str | Iterable[str]
     drop_column: str | Iterable[str]
     skip: str | Iterable[str]

@@ -93,7 +93,7 @@ def test_truth_values_fit_only_the_scale_from_0_to_1(tmp_path):
 
 
 def test_a_range_for_no_metric_is_refused(tmp_path):
-    message = refusal(logs(tmp_path), metric_range={"were": (1.0, 0.0)}, error=DomainError)
+    message = refusal(logs(tmp_path), metric_range={"wer": (1.0, 0.0), "were": (1.0, 0.0)}, error=DomainError)
     assert "'acc', 'wer'" in message
     for bad in ((1.0, 1.0), (0.0, float("inf")), (float("nan"), 1.0)):
         with pytest.raises(DomainError, match="two different finite numbers"):

@@ -154,6 +154,8 @@ class Coder:
 
     score_range: tuple[float, float] | None
     """The scale of the scores; None keeps scores as they are, and the block of every row."""
+    less_is_better: bool = False
+    """Whether scores are mirrored in their scale."""
     vocabularies: dict[Role, Vocabulary] = field(default_factory=dict)
     """The names of each role."""
     chunks: list[RowChunk] = field(default_factory=list)
@@ -276,8 +278,7 @@ class Coder:
         low, high = self.score_range
         return mapped_to_unit(
             column,
-            low,
-            high,
+            *((high, low) if self.less_is_better else (low, high)),
             place=lambda row: table.location_of_row(first_row + row),
             problem=lambda given: _range_problem(given, low, high),
         )

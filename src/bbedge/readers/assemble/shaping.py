@@ -18,7 +18,7 @@ from bbedge.readers.choices import (
 )
 from bbedge.readers.lists import Items, read_items
 from bbedge.readers.logs.table import LogTable
-from bbedge.readers.metrics import MetricScales
+from bbedge.readers.metrics import MetricScales, check_name
 from bbedge.readers.sources import Source, open_table
 from bbedge.readers.tables import PlainTable, Table
 from bbedge.readers.tables.columns import Role
@@ -313,6 +313,20 @@ def check_alike(tables: Sequence[Table], roles: Sequence[Mapping[Role, str]], ro
             *((", or pass ", *OTHER_BLOCKS) if role == "block" else ()),
             *(by_file if role == "replicate" else ()),
         )
+
+
+def check_directions(
+    tables: Sequence[LogTable | ShapedTable], roles: Sequence[Mapping[Role, str]], reading: Reading
+) -> None:
+    """Raise if the names of scores or metrics of tables leave open whether more is better; logs are asked one by one."""
+    for table, its_roles in zip(tables, roles, strict=True):
+        if reading.less_is_better is not None or isinstance(table, LogTable) or table.wide is not None:
+            continue
+        if not table.by_metric:
+            check_name(its_roles["score"], table.name, of="score")
+        for metric in reading.metric if table.by_metric else ():
+            if metric not in reading.metric_ranges:
+                check_name(metric, table.name, of="metric")
 
 
 def check_one_metric(coder: Coder) -> None:

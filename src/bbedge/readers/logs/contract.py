@@ -49,6 +49,8 @@ class LogRun:
     """Settings that all runs of one model should have in common, such as the temperature."""
     lower_is_better: frozenset[str] = frozenset()
     """Metrics of which the log says that less is better."""
+    higher_is_better: frozenset[str] = frozenset()
+    """Metrics of which the log says that more is better, whatever their names suggest."""
     graders: frozenset[str] = frozenset()
     """The models that graded the answers, as far as the log says."""
     fields: Mapping[str, Any] = field(default_factory=dict)

@@ -163,7 +163,7 @@ class LogTable:
             return
         block = row.get("block", sample.item)
         for metric in self._every.of(sample, self._chosen):
-            check_direction(metric, sample.run, self._scales, name=self.name)
+            check_direction(metric, sample.run, self._scales, name=self.name, less_is_better=self.reading.less_is_better)
             of_metric: dict[Role, str | float | None] = {
                 "item": metric_item(sample.item, metric),
                 "score": self._number(sample, metric, sample.scores.get(metric)),
@@ -247,7 +247,7 @@ class LogTable:
                 ": bbedge inspect-scores lists them",
             )
         metric = found[0] if found else next(iter(sample.scores))
-        check_direction(metric, sample.run, self._scales, name=self.name)
+        check_direction(metric, sample.run, self._scales, name=self.name, less_is_better=self.reading.less_is_better)
         return metric
 
     def _model(self, sample: LogSample) -> str:
