@@ -154,11 +154,21 @@ def _show_verdict(console: Console, found: Survey, command: str) -> None:
         say("Not readable yet", console=console, style="bold yellow")
         sentence = _refused(found)
         following = "Fix this, then run the command again"
-        if found.to_choose or found.proposal:
+        if found.decisions:
+            following = "Decide, then run the command again with the option that fits"
+        elif found.to_choose or found.proposal:
             following = "Make the missing choice, for example"
         elif found.remedy is not None:
             following = "Complete the runs. Or decide, before you see scores, what missing ones count as, for example"
     say(sentence, "", console=console)
+    for decision in found.decisions:
+        rows = [
+            (as_option(each.argument), ", ".join(each.examples), "; ".join(each.reasons))
+            for each in decision.candidates
+        ]
+        _grid(console, decision.question, ("option", "some values", "what speaks for it"), rows)
+    if found.decisions:
+        console.print()
     notes = _suspicions(found)
     heading = "Possible problems" if notes else "No problems found. This does not prove that there are none."
     if notes or found.scores is not None:  # of scores that cannot be read, nothing was looked for
@@ -195,7 +205,14 @@ def _document(found: Survey, command: str) -> dict[str, object]:
         "differing": [asdict(each) for each in found.differing],
         "refused": _refused(found),
         "suspicious": _suspicions(found),
-        "command": command,
+        "decisions": [
+            {
+                "question": decision.question,
+                "candidates": [{**asdict(each), "argument": as_option(each.argument)} for each in decision.candidates],
+            }
+            for decision in found.decisions
+        ],
+        "command": None if found.decisions else command,
     }
 
 

@@ -146,8 +146,12 @@ RULES = (
     Rule("model", "for", "it is called what models are called", _LAST, "models?|llms?|agents?|engine|checkpoint"),
     Rule("model", "for", "it is called what models are called", _FIRST, "model|llm|agent"),
     Rule(
-        "replicate", "for", "it counts runs", _LAST, "runs?|attempts?|iterations?|rep|repeats?|repetition|trials?|seed|rollouts?|"
-        "epochs?|try|(run|attempt|trial|repeat|rollout|seed)_(id|idx|index|no|num|number)"
+        "replicate",
+        "for",
+        "it counts runs",
+        _LAST,
+        "runs?|attempts?|iterations?|rep|repeats?|repetition|trials?|seed|rollouts?|epochs?|try|"
+        "(run|attempt|trial|repeat|rollout|seed)_(id|idx|index|no|num|number)",
     ),
 )
 """What names say. Shapes say the rest: :mod:`bbedge.readers.decisions`."""

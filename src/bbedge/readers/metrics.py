@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from bbedge.errors import Argument, Blank, DataError, DomainError, FormatError, Part
-from bbedge.readers.choices import OpenChoiceError, Range
+from bbedge.readers.choices import Candidate, OpenChoiceError, Range
 from bbedge.readers.evidence import may_be_less
 from bbedge.readers.logs.contract import Log, LogRun, LogSample
 from bbedge.readers.logs.fields import number
@@ -148,10 +148,6 @@ class EveryMetric:
         return tuple(name for name in every if name in sample.scores)
 
 
-class DirectionError(OpenChoiceError):
-    """By its name less may be better of a score, and nobody said so."""
-
-
 def check_name(name: str, place: str, *, of: str, ranged: bool = False) -> None:
     """Raise if the name of a score leaves open whether more is better; ``of`` says what it names.
 
@@ -159,11 +155,17 @@ def check_name(name: str, place: str, *, of: str, ranged: bool = False) -> None:
     """
     if may_be_less(name):
         own = Argument("metric_range", {shown(name): (Blank("WORST"), Blank("BEST"))})
-        raise DirectionError(
+        less, more = own if ranged else Argument("less_is_better", True), Argument("less_is_better", False)
+        raise OpenChoiceError.asking(
+            f"Which values of {quoted(name)} are better?",
+            (
+                Candidate(argument=less, reasons=("if lower ones are",)),
+                Candidate(argument=more, reasons=("if higher ones are",)),
+            ),
             f"{place}: by its name, less may be better for the {of} {quoted(name)}; pass ",
-            own if ranged else Argument("less_is_better", True),
+            less,
             " if so, or ",
-            Argument("less_is_better", False),
+            more,
             " if more is better",
         )
 

@@ -205,9 +205,11 @@ def _refusal(refused: Sequence[tuple[str, FormatError]]) -> FormatError:
             "\nFix them, or leave files out on purpose with ",
             Argument("skip", (Blank("PATTERN"),)),
         )
-    return (
-        OpenChoiceError.proposing(first.proposal, *parts) if isinstance(first, OpenChoiceError) else FormatError(*parts)
-    )
+    if not isinstance(first, OpenChoiceError):
+        return FormatError(*parts)
+    error = OpenChoiceError.proposing(first.proposal, *parts)
+    error.by_columns, error.decision = first.by_columns, first.decision
+    return error
 
 
 def _recognised(path: str, reading: Reading, *, searched: bool) -> Source | Literal["beside", "unread"]:

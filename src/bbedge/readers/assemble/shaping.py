@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from bbedge.errors import Argument, Blank, DomainError, FormatError
 from bbedge.readers.assemble.coding import Coder
-from bbedge.readers.candidates import with_score_proposal
 from bbedge.readers.choices import (
     NAMED,
     OTHER_BLOCKS,
@@ -22,7 +21,7 @@ from bbedge.readers.metrics import MetricScales, check_name
 from bbedge.readers.sources import Source, open_table
 from bbedge.readers.tables import PlainTable, Table
 from bbedge.readers.tables.columns import Role
-from bbedge.readers.tables.roles import METRIC, ORIGINAL, ColumnError, column_key, find_roles, with_columns
+from bbedge.readers.tables.roles import METRIC, ORIGINAL, column_key, find_roles, with_columns
 from bbedge.readers.tables.shaped import ShapedTable, as_wide, several_metrics, with_chosen
 from bbedge.records.notes import Note
 from bbedge.records.reading import Reading
@@ -213,17 +212,14 @@ class Shaping:
 
     def _columns(self, table: ShapedTable, described: Sequence[str]) -> dict[Role, str]:
         chosen = {role: name for role, name in self.chosen.items() if role not in table.given}
-        try:
-            found = find_roles(
-                table.columns(),
-                table=table.name,
-                chosen=chosen,
-                blocks=self.reading.blocks,
-                described=described,
-                given=tuple(table.given),
-            )
-        except ColumnError as error:
-            raise with_score_proposal(error, table, chosen) from None
+        found = find_roles(
+            table.columns(),
+            table=table.name,
+            chosen=chosen,
+            blocks=self.reading.blocks,
+            described=described,
+            given=tuple(table.given),
+        )
         return with_columns(found, described, table=table.name)
 
     def check(self, tables: Sequence[LogTable | ShapedTable], logs: Sequence[LogTable]) -> None:
@@ -318,7 +314,7 @@ def check_alike(tables: Sequence[Table], roles: Sequence[Mapping[Role, str]], ro
 def check_directions(
     tables: Sequence[LogTable | ShapedTable], roles: Sequence[Mapping[Role, str]], reading: Reading
 ) -> None:
-    """Raise if the names of scores or metrics of tables leave open whether more is better; logs are asked one by one."""
+    """Raise if the name of a score or metric of a table leaves open whether more is better; logs are asked apart."""
     for table, its_roles in zip(tables, roles, strict=True):
         if reading.less_is_better is not None or isinstance(table, LogTable) or table.wide is not None:
             continue

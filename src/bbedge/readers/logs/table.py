@@ -163,7 +163,9 @@ class LogTable:
             return
         block = row.get("block", sample.item)
         for metric in self._every.of(sample, self._chosen):
-            check_direction(metric, sample.run, self._scales, name=self.name, less_is_better=self.reading.less_is_better)
+            check_direction(
+                metric, sample.run, self._scales, name=self.name, less_is_better=self.reading.less_is_better
+            )
             of_metric: dict[Role, str | float | None] = {
                 "item": metric_item(sample.item, metric),
                 "score": self._number(sample, metric, sample.scores.get(metric)),
@@ -247,8 +249,12 @@ class LogTable:
                 ": bbedge inspect-scores lists them",
             )
         metric = found[0] if found else next(iter(sample.scores))
-        check_direction(metric, sample.run, self._scales, name=self.name, less_is_better=self.reading.less_is_better)
+        self._check_direction(metric, sample.run)
         return metric
+
+    def _check_direction(self, metric: str, run: LogRun) -> None:
+        less = self.reading.less_is_better
+        check_direction(metric, run, self._scales, name=self.name, less_is_better=less)
 
     def _model(self, sample: LogSample) -> str:
         model = self._models.get(sample.run) or model_in(self.path, sample.run, self.reading)

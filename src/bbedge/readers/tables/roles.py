@@ -28,6 +28,7 @@ _OF_ONE_MODEL: tuple[Part, ...] = ("; or ", Argument("model_from", "file"), " if
 class ColumnError(OpenChoiceError):
     """A table of which no column, or more than one, could have a role."""
 
+    by_columns = True
     role: Role | None = None
     """The role."""
 
@@ -124,25 +125,24 @@ def repeated_names(names: Sequence[str]) -> list[str]:
 def _by_name(
     found: Sequence[str], role: Role, *, table: str, taken: set[str], described: Collection[str]
 ) -> str | None:
-    if role in found and role not in taken:
-        return role
-    free = [name for name in found if name not in taken]
-    matching = [name for name in free if name.strip().casefold() == role] or _usual(free, role)
+    matching = usual_columns(found, role, taken=taken)
     matching = [name for name in matching if name not in described] or matching
     if len(matching) > 1:
         raise ColumnError.about(
             role,
-            (Argument("column", {role: matching[0]}),),
+            (),
             f"{table}: columns {listed(matching)} could each be the {role}; pass ",
             Argument("column", {role: Blank("NAME")}),
-            ", for instance ",
-            Argument("column", {role: shown(matching[0])}),
         )
     return matching[0] if matching else None
 
 
-def _usual(free: Sequence[str], role: Role) -> list[str]:
+def usual_columns(found: Sequence[str], role: Role, *, taken: Collection[str] = ()) -> list[str]:
     """The columns with a usual name of the role that means more than those of the others."""
+    free = [name for name in found if name not in taken]
+    named = [str(name) for name in free if name == role] or [name for name in free if name.strip().casefold() == role]
+    if named:
+        return named
     first = [name for name in free if name.strip().casefold() in FIRST_ALIASES[role]]
     later = [name for name in free if name.strip().casefold() in LATER_ALIASES[role]]
     if role == "item":

@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from bbedge.errors import Argument, DomainError, FormatError
-from bbedge.readers.choices import ChoiceNeededError, OpenChoiceError
+from bbedge.readers.choices import Candidate, ChoiceNeededError, OpenChoiceError
 from bbedge.readers.metrics import MetricScales
 from bbedge.readers.tables import HEAD, PlainTable, Table
 from bbedge.readers.tables.columns import ALIASES, FIRST_ALIASES, ROLES, Role, as_number, failing, scores_from_text
@@ -28,6 +28,7 @@ BETWEEN = "+"
 """What joins columns in a choice, and their values in a name."""
 _NO_METRIC = "(none)"
 _CELLS = 1 << 20
+_MOST_METRICS = 20
 # A model's means in a few columns are a summary, not scores of items.
 _LEAST_SCORED = 8
 _OTHER = 0.2
@@ -296,8 +297,9 @@ def with_chosen(table: PlainTable, chosen: Mapping[Role, str]) -> ShapedTable:
 
 def several_metrics(place: str, metrics: Sequence[str]) -> ChoiceNeededError:
     """The question which metric is the score."""
-    return ChoiceNeededError.proposing(
-        (Argument("metric", (metrics[0],)),),
+    return ChoiceNeededError.asking(
+        "Which metric is the score?",
+        (Candidate(argument=Argument("metric", (metric,))) for metric in metrics[:_MOST_METRICS]),
         f"{place}: items have scores of {len(metrics)} metrics, {listed(metrics, limit=12)}; choose one with ",
         Argument("metric", (shown(metrics[0]),)),
         ", or compare the models on each of them with ",
