@@ -6,12 +6,13 @@ models, a score varies, is a number, and differs between models. Two columns tha
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 from bbedge.errors import Argument
-from bbedge.readers.choices import Candidate, Decision, name_in_path, name_origin
+from bbedge.readers.choices import Candidate, Decision, NameSource, name_in_path, name_origin
 from bbedge.readers.evidence import RULES, rules_for
 from bbedge.readers.tables import PlainTable
 from bbedge.readers.tables.columns import OPTIONAL, ROLES, Role, as_number
@@ -31,6 +32,11 @@ _QUESTIONS: Mapping[Role, str] = {
     "score": "Which column is the score?",
 }
 _VERDICTS = 4
+_SAYS_NOTHING = re.compile(
+    r"(results?|scores?|outputs?|predictions?|data|samples?|eval(uation)?s?|runs?|final|part|shard|split|test|[tvz]|[^a-z])*",
+    re.IGNORECASE,
+)
+"""Names of files that say what is in them, a number or a date."""
 Values = Sequence[object]
 
 
@@ -125,7 +131,10 @@ def _apart(*columns: Values) -> bool:
 
 def _few(sketch: Sketch) -> list[str]:
     """The columns of names with a few values, each in several rows."""
-    counts = {name: len(set(sketch.columns[name])) for name in sketch.columns if sketch.is_name(name)}
+    plain = {
+        name: each for name, each in sketch.columns.items() if all(isinstance(one, str | float | int) for one in each)
+    }
+    counts = {name: len(set(each)) for name, each in plain.items()}
     return [name for name, count in counts.items() if 2 <= count <= min(_FEW, len(sketch.files) // 3)]
 
 
@@ -208,7 +217,8 @@ def decide(
     sure, could_be["score"] = _scores(sketch, item)
     found["score"] = _one_reading("score", sure, sketch)
     # Files of one model each have the same items; and where a column may name the models, the path is a guess.
-    by_path = item is not None and not could_be["model"] and bool(of_path) and _is_crossed(sketch.files, item)
+    by_path = item is not None and not could_be["model"] and _are_models(sketch.files, of_path)
+    by_path = by_path and item is not None and _is_crossed(sketch.files, item)
     settled = [role for role in lacking if found[role] is not None or (role == "model" and by_path)]
     if settled == lacking:
         return (
@@ -231,6 +241,15 @@ def decide(
     return (), tuple(decisions)
 
 
+def _are_models(files: Values, of_path: Sequence[Argument]) -> bool:
+    """Whether paths may name models: there is one file, or what is to be taken from the paths is no number or date."""
+    paths = {str(path) for path in files}
+    if not of_path or len(paths) == 1:
+        return bool(of_path)
+    names = (NameSource.parse(str(of_path[0].value), role="model").in_path(path, "model") for path in paths)
+    return any(_SAYS_NOTHING.fullmatch(name or "") is None for name in names)
+
+
 def _models(sketch: Sketch, item: Values | None) -> tuple[str | None, list[str]]:
     """The column that names the models, if that is certain; and those of which a few values repeat over all items."""
     free = set(sketch.free("model"))
@@ -239,9 +258,9 @@ def _models(sketch: Sketch, item: Values | None) -> tuple[str | None, list[str]]
         for name in _few(sketch)
         if name in free
         and not any(rules_for(name, "replicate", "for"))
-        and not sketch.numbers(name)
-        and (item is None or _is_crossed(sketch.columns[name], item))
         and sketch.columns[name] != item
+        and (item is None or _is_crossed(sketch.columns[name], item))
+        and (not sketch.numbers(name) or (item is not None and _apart(item, sketch.columns[name])))
     ]
     named = [name for name in repeating if any(rules_for(name, "model", "for"))]
     return (named[0] if named == repeating and len(named) == 1 else None), repeating

@@ -108,7 +108,7 @@ RULES = (
         _LAST,
         "answers?|responses?|outputs?|completions?|preds?|predict(ed|ions?)|generat(ed|ions?)|repl(y|ies)|transcript|"
         "trajectory|trace|solutions?|code|patch|gold|target|expected|references?|labels?|truth|choices?|options?|contexts?|"
-        "text|content|result|retrieved.*",
+        "(answer|response|output|completion|model|generated)_(text|content|json)|content|result|retrieved.*",
     ),
     Rule(
         "item",
@@ -123,7 +123,7 @@ RULES = (
         "it names an answer, a run or a person",
         _ANYWHERE,
         "requests?|runs?|traces?|responses?|completions?|messages?|eval(uation)?|judg(e?ments?|es?)|graders?|annotators?|"
-        "raters?|jobs?|users?|workers?|models?|experiments?|attempts?|trials?|seed|uuid|hash|generation",
+        "raters?|jobs?|user_?(id|name)|username|workers?|models?|experiments?|attempts?|trials?|seed|uuid|hash|generation",
     ),
     Rule("item", "for", "it is an identifier", _LAST, "id|uid|key"),
     Rule(
@@ -132,7 +132,7 @@ RULES = (
         "it is called what questions are called",
         _LAST,
         "questions?|problems?|tasks?|prompts?|instances?|samples?|examples?|cases?|items?|query|queries|instructions?|inputs?|"
-        "exercise|puzzle|scenario|name|title|doc(ument)?|test",
+        "exercise|puzzle|scenario|name|title|doc(ument)?|test|(question|problem|task|prompt|input)_text",
     ),
     Rule(
         "model",

@@ -145,7 +145,14 @@ class _Search:
                 continue
             if not searched or items is None or os.path.realpath(path) != os.path.realpath(items):
                 found |= self._recognise(path, searched=searched)
-        if not found and searched:
+        if found or not searched:
+            return
+        # Where a folder has nothing else, its tables are what was meant; what they lack is said of each.
+        tables = [path for path in paths if path in self.found.unread and is_table(path) and has_rows(path)]
+        for path in tables:
+            self.found.unread.remove(path)
+            self.add(Source(path=path, reader=None))
+        if not tables:
             raise FormatError(
                 f"{shown_path(given)}: none of the {len(paths)} files there holds scores that can be recognised; "
                 "expected logs or score tables: name the files, and say what they are with ",
@@ -275,6 +282,11 @@ def _records_of(path: str) -> Literal["rows", "inside", "none"]:
         # One value of more than the limit is no record.
         return "none"
     return "rows" if found.key in _RESULTS else "inside"
+
+
+def has_rows(path: str) -> bool:
+    """Whether a table has rows: not one of the summaries and settings that are JSON documents, and not empty."""
+    return Path(path).stat().st_size > 0 and (not is_document(path) or _records_of(path) == "rows")
 
 
 def _spreadsheet(path: str) -> FormatError:
