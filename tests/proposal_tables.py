@@ -114,7 +114,7 @@ def renamed(values):
 
 RESULTS = "results.csv"
 
-# --- one reading -------------------------------------------------------------------------------------------------------
+# --- one reading ---
 for score in ("is_success", "solved", "is_solved", "resolved", "verified", "pass", "follow_all_instructions"):
     table = rows(model="model", task_id="id", response="answer", **{score: "right"})
     right(f"score {score}", one_file(table, "results.jsonl"), **at(score=score))
@@ -304,7 +304,7 @@ right(
     drop_column="Overall",
 )
 
-# --- traps -------------------------------------------------------------------------------------------------------------
+# --- traps ---
 trap(
     "metrics of one answer, each with a reason",
     one_file(
@@ -364,8 +364,9 @@ trap(
 def conditions(name, count=4, *, model=True, values=None):
     """Every question under several conditions."""
     of = [{**each, "model": "gpt"} for each in answers(models=("gpt",), runs=count)]
-    label = lambda each: (values or ["plain", "polite", "rude", "expert", "terse"])[each["run"]]
-    columns = {**({"model": "model"} if model else {}), "question_id": "id", name: label, "is_correct": "right"}
+    names = values or ["plain", "polite", "rude", "expert"]
+    label = {name: lambda each: names[each["run"]]}
+    columns = {**({"model": "model"} if model else {}), "question_id": "id", **label, "is_correct": "right"}
     return one_file(rows(of, **columns))
 
 

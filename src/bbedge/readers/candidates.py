@@ -17,7 +17,7 @@ from msgspec import structs
 
 from bbedge.errors import Argument, BbedgeError
 from bbedge.readers.assemble.grid import grouped
-from bbedge.readers.choices import Decision, OpenChoiceError, name_in_path, name_origin
+from bbedge.readers.choices import Decision, NeedlessOptionError, OpenChoiceError, name_in_path, name_origin
 from bbedge.readers.decisions import decide, leaves
 from bbedge.readers.limits import LimitError
 from bbedge.readers.sources import Source, open_table
@@ -156,6 +156,8 @@ def model_from_fields(found: Survey) -> str | None:
 def next_command(found: Survey, sources: Sequence[str], reading: Reading) -> str:
     """The next command: certify if the scores can be read, else inspect-scores with the missing choices."""
     replaced = {each.name for each in found.proposal} & {"model_from", "replicate_from"}
+    if isinstance(found.error, NeedlessOptionError):
+        replaced.add(found.error.option)
     made = [Argument(name, value) for name, value in reading.changed().items() if name not in replaced]
     command, fields = "inspect-scores", model_from_fields(found)
     if found.scores is not None and fields is not None and len(found.scores.models) == 1:

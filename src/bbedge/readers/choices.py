@@ -65,6 +65,20 @@ class OpenChoiceError(FormatError):
         return error
 
 
+class NeedlessOptionError(DomainError):
+    """An option that files do not need, and that has no effect."""
+
+    option: str = ""
+    """Its name."""
+
+    @classmethod
+    def about(cls, option: str, *parts: Part) -> Self:
+        """The error with its fact."""
+        error = cls(*parts)
+        error.option = option
+        return error
+
+
 class ChoiceNeededError(OpenChoiceError):
     """Files hold several metrics or filters, and none was chosen."""
 

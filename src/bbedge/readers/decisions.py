@@ -13,7 +13,7 @@ from typing import Any
 
 from bbedge.errors import Argument
 from bbedge.readers.choices import Candidate, Decision, NameSource, name_in_path, name_origin
-from bbedge.readers.evidence import RULES, rules_for
+from bbedge.readers.evidence import RULES, VERDICT, rules_for
 from bbedge.readers.tables import PlainTable
 from bbedge.readers.tables.columns import OPTIONAL, ROLES, Role, as_number
 from bbedge.readers.tables.roles import chosen_columns, usual_columns
@@ -31,7 +31,6 @@ _QUESTIONS: Mapping[Role, str] = {
     "item": "Which column names the item?",
     "score": "Which column is the score?",
 }
-_VERDICTS = 4
 _SAYS_NOTHING = re.compile(
     r"(results?|scores?|outputs?|predictions?|data|samples?|eval(uation)?s?|runs?|final|part|shard|split|test|[tvz]|[^a-z])*",
     re.IGNORECASE,
@@ -80,10 +79,10 @@ class Sketch:
 
     def numbers(self, name: str) -> list[float | None] | None:
         """The values as numbers, None where there is none; None for a column of anything else."""
-        values = [None if value is None or value == "" else as_number(value) for value in self.columns[name]]
-        given = [value is None or value == "" for value in self.columns[name]]
-        filled = all(blank or value is not None for value, blank in zip(values, given, strict=True))
-        return values if filled and not all(given) else None
+        values = [None if value == "" else value for value in self.columns[name]]
+        numbers = [1.0 if isinstance(value, str) and VERDICT.fullmatch(value) else as_number(value) for value in values]
+        there = [value is not None for value in values]
+        return numbers if any(there) and [number is not None for number in numbers] == there else None
 
     def is_name(self, name: str) -> bool:
         """Whether the values are texts or whole numbers."""
@@ -109,13 +108,18 @@ class Sketch:
         if role == "model":
             yield "a few values repeat over all others"
         numbers = self.numbers(name) if role == "score" else None
-        if numbers is not None and all(value is None or 0 <= value <= 1 for value in numbers):
+        if numbers is not None and is_unit(numbers):
             yield "numbers from 0 to 1"
 
     def free(self, role: Role) -> list[str]:
         """The columns that could have a role by their names and by those of the others."""
         taken = {name for each in ROLES for name in usual_columns(list(self.columns), each) if each != role}
         return [name for name in self.columns if name not in taken and not any(rules_for(name, role, "against"))]
+
+
+def is_unit(numbers: Sequence[float | None]) -> bool:
+    """Whether all numbers that are there lie in [0, 1]."""
+    return all(value is None or 0 <= value <= 1 for value in numbers)
 
 
 def _is_crossed(one: Iterable[object], other: Iterable[object]) -> bool:
@@ -171,21 +175,18 @@ def _items(sketch: Sketch) -> tuple[list[str], list[str]]:
 
 def _scores(sketch: Sketch, item: Values | None) -> tuple[list[str], list[str]]:
     """The columns that could be the score by their shape, those first that are called so if no other could be."""
-    fitting, named = [], []
+    fitting = list[tuple[int, str]]()
     for name in sketch.free("score"):
-        numbers, different = sketch.numbers(name), {str(value) for value in sketch.columns[name]}
-        called = any(rules_for(name, "score", "for"))
-        verdict = called and sketch.is_name(name) and len(different) <= _VERDICTS
-        if len(different) < 2 or not (numbers or verdict) or _describes(sketch, item, name):
+        numbers = sketch.numbers(name)
+        if numbers is None or _describes(sketch, item, name):
             continue
-        in_range = numbers is not None and all(value is None or 0 <= value <= 1 for value in numbers)
-        if called or in_range or numbers is not None:
-            fitting.append(name)
-        if called or in_range:
-            named.append(name)
-    fitting.sort(key=lambda name: (not any(rules_for(name, "score", "for")), name not in named))
-    sure = all(any(rules_for(name, "score", "for")) for name in named)
-    return named if sure else [], fitting
+        called = any(rules_for(name, "score", "for"))
+        varied = len(set(map(str, sketch.columns[name]))) > 1
+        fitting.append((0 if called and varied else 1 if called or (varied and is_unit(numbers)) else 2, name))
+    fitting.sort(key=lambda each: each[0])
+    # A constant column that is called so, or another one of numbers from 0 to 1, may as well be the score.
+    rival = any(rank == 1 for rank, _ in fitting)
+    return [name for rank, name in fitting if rank == 0 and not rival], [name for _, name in fitting]
 
 
 def _describes(sketch: Sketch, item: Values | None, name: str) -> bool:
@@ -253,6 +254,7 @@ def _are_models(files: Values, of_path: Sequence[Argument]) -> bool:
 def _models(sketch: Sketch, item: Values | None) -> tuple[str | None, list[str]]:
     """The column that names the models, if that is certain; and those of which a few values repeat over all items."""
     free = set(sketch.free("model"))
+    once = item is not None and _apart(sketch.runs, item)
     repeating = [
         name
         for name in _few(sketch)
@@ -260,7 +262,7 @@ def _models(sketch: Sketch, item: Values | None) -> tuple[str | None, list[str]]
         and not any(rules_for(name, "replicate", "for"))
         and sketch.columns[name] != item
         and (item is None or _is_crossed(sketch.columns[name], item))
-        and (not sketch.numbers(name) or (item is not None and _apart(item, sketch.columns[name])))
+        and (not sketch.numbers(name) or (item is not None and _apart(item, sketch.columns[name]) and not once))
     ]
     named = [name for name in repeating if any(rules_for(name, "model", "for"))]
     return (named[0] if named == repeating and len(named) == 1 else None), repeating

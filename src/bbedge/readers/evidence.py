@@ -157,6 +157,10 @@ RULES = (
 """What names say. Shapes say the rest: :mod:`bbedge.readers.decisions`."""
 PART_OF_ITEM = re.compile(_LAST.format("turns?|turn_(id|idx|index|no|number)|sub_?task|sub_?question|part"))
 """Names of columns that number parts of one item."""
+VERDICT = re.compile(
+    r"pass(ed)?|fail(ed|ure)?|success(ful)?|(in)?correct|wrong|yes|no|(un)?resolved|(un)?solved|[ci]", re.IGNORECASE
+)
+"""Words that say whether an answer is right."""
 _LESS = re.compile(_ANYWHERE.format(_LESS_IS_BETTER))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -14,6 +14,7 @@ from msgspec import structs
 from bbedge.errors import Argument, Blank, DomainError, FormatError
 from bbedge.readers.choices import NAMED, OpenChoiceError, name_origin, skip_pattern
 from bbedge.readers.limits import LimitError, UnpackedLimitError
+from bbedge.readers.logs.contract import Glimpse
 from bbedge.readers.opening import (
     PIPED,
     STANDARD_INPUT,
@@ -100,6 +101,7 @@ def find_sources(
     reading: Reading,
     *,
     collect: bool = False,
+    progress: Callable[[str], None] | None = None,
 ) -> Sources:
     """Look into folders and patterns, and recognise every file but the list of items.
 
@@ -112,7 +114,7 @@ def find_sources(
         raise DomainError(Argument("format"), f" {quoted(format)} is not known; choose {known}")
     for role in reversed(NAMED):
         name_origin(reading, role)  # refuses what cannot be understood
-    search = _Search(reading=reading)
+    search = _Search(reading=reading, report=progress or (lambda _: None))
     for each in given:
         if each in STANDARD_INPUT:
             search.add(_piped(format))
@@ -126,6 +128,7 @@ class _Search:
     """What was found so far."""
 
     reading: Reading
+    report: Callable[[str], None]
     found: Sources = field(default_factory=Sources)
     files: dict[str, Source] = field(default_factory=dict)
 
@@ -153,14 +156,17 @@ class _Search:
             self.found.unread.remove(path)
             self.add(Source(path=path, reader=None))
         if not tables:
+            seen = "".join(f"\n{shown_path(path)}{_seen(path)}" for path in paths[:_MOST_REFUSED] if _seen(path))
             raise FormatError(
                 f"{shown_path(given)}: none of the {len(paths)} files there holds scores that can be recognised; "
-                "expected logs or score tables: name the files, and say what they are with ",
+                f"expected logs, or score tables with columns for model, item and score{seen and ', and found'}{seen}\n"
+                "Name the files, and say what they are with ",
                 Argument("format"),
             )
 
     def _recognise(self, path: str, *, searched: bool) -> bool:
         """Put a file where it belongs; whether it may have scores."""
+        self.report(f"looking at {path}")
         try:
             source = _recognised(path, self.reading, searched=searched)
         except LimitError:
@@ -300,10 +306,17 @@ def _unknown(path: str) -> FormatError:
     known = ", ".join((*SEPARATORS, *JSON_LINES, JSON, *PARQUET))
     logs = ", ".join(reader.title for reader in readers().values())
     return FormatError(
-        f"{shown_path(path)}: neither its name nor its content is known; expected a table, {known} "
+        f"{shown_path(path)}{_seen(path)}: neither its name nor its content is known; expected a table, {known} "
         f"(text also with .gz), or a log of {logs}: rename the file or convert it, or say what it is with ",
         Argument("format"),
     )
+
+
+def _seen(path: str) -> str:
+    """The keys or columns that a file begins with, for a message."""
+    glimpse = Glimpse.of(path) if is_regular(path) else None
+    names = () if glimpse is None else (*glimpse.first, *glimpse.columns)
+    return f" with the keys {listed(names, limit=12)}" if names else ""
 
 
 def _piped(format: str | None) -> Source:  # noqa: A002

@@ -177,7 +177,7 @@ def survey(
     scores, refusal, to_choose, gaps = None, None, False, None
     proposal = Proposal()
     with limited(reading.max_size):
-        found = find_sources(sources, reading, collect=True)
+        found = find_sources(sources, reading, collect=True, progress=progress)
         for source in (*found.files, *(Source(path=path, reader=None) for path, _ in found.refused)):
             if progress is not None:
                 progress(f"looking at {source.path}")

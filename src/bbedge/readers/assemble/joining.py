@@ -99,7 +99,7 @@ def join_rows(
         )
     shaping = Shaping(chosen=chosen_columns(reading), reading=reading, described=wanted, scales=scales)
     paths = [os.fspath(each) for each in given if isinstance(each, str | os.PathLike)]
-    sources = find_sources(paths, reading)
+    sources = find_sources(paths, reading, progress=progress)
     tables = _opened(given, sources, shaping, watch)
     logs = [table for table in tables if isinstance(table, LogTable)]
     shaping.check(tables, logs)

@@ -10,6 +10,7 @@ from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.choices import (
     NAMED,
     OTHER_BLOCKS,
+    NeedlessOptionError,
     check_model_names,
     choice_for_logs,
     name_in_path,
@@ -252,16 +253,20 @@ class Shaping:
     def _check_names(self, tables: Sequence[Table], logs: Sequence[LogTable]) -> None:
         columns = [role for role in self.chosen if role != "block"]
         if len(logs) == len(tables) and columns:
-            raise DomainError(
+            raise NeedlessOptionError.about(
+                "column",
+                f"{logs[0].name}: a log of {logs[0].reader.title}, which is read without ",
                 Argument("column", {columns[0]: self.chosen[columns[0]]}),
-                f" is for tables, and {logs[0].name} is a log; use ",
+                ": leave it out; ",
                 Argument("metric"),
                 ", ",
                 Argument("model_name"),
                 ", ",
                 Argument("replicate_from"),
-                " or ",
+                " and ",
                 Argument("blocks"),
+                " choose where a log leaves a choice. If it is no such log, pass ",
+                Argument("format", "table"),
             )
         for role in NAMED:
             origin = name_origin(self.reading, role)

@@ -141,6 +141,8 @@ class Log:
     usual_blocks: str | None = None
     """The field that names the blocks unless others are chosen, where items depend on each other by construction, such
     as the turns of one question."""
+    usual_range: tuple[float, float] | None = None
+    """The score range that the tool always has, for messages: it is declared like any other."""
     beside: tuple[str, ...] = ()
     """Paths of other files that were read for this one."""
     notes: tuple[str, ...] = ()

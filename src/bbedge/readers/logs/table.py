@@ -25,6 +25,8 @@ from bbedge.records.reading import Reading
 from bbedge.text import listed, quoted, shown, shown_path
 
 _ROWS = 1 << 16
+# What tools write for answers that are partly right, or that are none.
+_LETTERS = (0.0, 0.5)
 _OWN_BLOCKS = (None, "item", "one")
 
 
@@ -47,12 +49,14 @@ class LogTable:
         self.path, self.reader, self.reading = path, reader, reading
         self.name = shown_path(path)
         self.log: Log = with_usage(open_log(reader, path), reading, name=self.name)
+        self.usual_range = self.log.usual_range
         own = self.log.usual_blocks if reading.blocks is None else None
         self.blocks = own if reading.blocks in _OWN_BLOCKS else reading.blocks
         self._unit = reading.score_range == (0.0, 1.0)
         self._watch = watch
         self._places, self._failed, self._kinds = array("Q"), array("Q"), array("B")
         self._metric: str | None = None
+        self._numeric: dict[str, bool] = {}
         self._filter: str | None = None
         self._models: dict[LogRun, str] = {}
         self._scales = scales
@@ -221,6 +225,7 @@ class LogTable:
         if sample.error is not None or value is None:
             self._watch.unscored += sample.error is None
             return None
+        value = self._among_numbers(sample, metric, value)
         if self._scales is not None:
             return self._scales.mapped(metric, value, place=lambda: self._at(sample))
         if isinstance(value, bool) and not self._unit:
@@ -231,6 +236,23 @@ class LogTable:
                 " out",
             )
         return float(value)
+
+    def _among_numbers(self, sample: LogSample, metric: str, value: float | bool) -> float | bool:
+        """A score; a wrong answer in a metric of numbers on another scale is 0, as the tools count it."""
+        if not isinstance(value, bool) or self._unit:
+            return value
+        if metric not in self._numeric:
+            found = (each.scores.get(metric) for each in self.log.samples())
+            self._numeric[metric] = any(not isinstance(each, bool | None) and each not in _LETTERS for each in found)
+        if not self._numeric[metric]:
+            return value
+        if value:
+            raise DataError(
+                f"{self._at(sample)}: the metric {quoted(metric)} has numbers, and here right or wrong; right is no "
+                "number on their scale: score the log again with numbers alone"
+            )
+        self._watch.wrong[metric] += 1
+        return 0.0
 
     def _chosen(self, sample: LogSample) -> str:
         found = [name for name in self.reading.metric if name in sample.scores]

@@ -5,6 +5,7 @@ The item column ``metric`` is special: an item that is scored by several metrics
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import cast
@@ -22,6 +23,10 @@ METRIC = "metric"
 ORIGINAL = cast("Role", "original item")
 """The key of the item that a metric belongs to, in batches that have one row for each metric."""
 _PREFIX = "column "
+_WINNER = re.compile(r"(^|_)(winner|preferred|preference)(_|$)")
+_OF_PAIR = re.compile(
+    r"(name_)?(model|system|assistant|agent|llm|player|answer|response|output|generator)_?([12ab]|left|right)(_name|_id)?"
+)
 _OF_ONE_MODEL: tuple[Part, ...] = ("; or ", Argument("model_from", "file"), " if every file is of one model")
 
 
@@ -102,6 +107,12 @@ def find_roles(
         name = chosen[role] if role in chosen else _by_name(found, role, table=table, taken=taken, described=described)
         if name is not None:
             roles[role] = name
+        elif role == "model" and (pair := _pair(found)):
+            raise FormatError(
+                f"{table}: a file of pairwise judgements: every row has a winner of {listed(pair)}, and so no score of "
+                "one model on one item; needed are scores of each model, such as its wins against one baseline, as "
+                "AlpacaEval and Arena-Hard have them"
+            )
         elif role not in OPTIONAL:
             raise ColumnError.about(
                 role,
@@ -115,6 +126,13 @@ def find_roles(
                 *_wide_hint(role, found),
             )
     return roles
+
+
+def _pair(found: Sequence[str]) -> list[str]:
+    """The columns of the two models that rows compare; empty unless a winner is named."""
+    plain = {name: name.strip().casefold() for name in found}
+    pair = [name for name in found if _OF_PAIR.fullmatch(plain[name])]
+    return pair[:2] if len(pair) > 1 and any(_WINNER.search(name) for name in plain.values()) else []
 
 
 def repeated_names(names: Sequence[str]) -> list[str]:

@@ -114,6 +114,7 @@ class ShapedTable:
     count, those of the metrics named here."""
     scales: MetricScales | None = None
     """The scales that map the scores of metrics to [0, 1]; None keeps them."""
+    usual_range: None = None
     _rows: list[NDArray[np.int64]] = field(default_factory=list)
 
     @property
