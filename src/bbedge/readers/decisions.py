@@ -36,6 +36,11 @@ _SAYS_NOTHING = re.compile(
     re.IGNORECASE,
 )
 """Names of files that say what is in them, a number or a date."""
+_LACKING: Mapping[Role, str] = {
+    "model": "No column names the model: name one, or say where in the path it is.",
+    "item": "No column looks like the item: something that has each value once for every model.",
+    "score": "No column looks like a score: numbers, true and false, or words such as passed and failed.",
+}
 Values = Sequence[object]
 
 
@@ -236,8 +241,8 @@ def decide(
         candidates = [sketch.candidate(role, name) for name in names[:_MOST_CANDIDATES] if name is not None]
         if role == "model":
             candidates += [Candidate(argument=each, reasons=("if every file is of one model",)) for each in of_path[:1]]
-        if not candidates:
-            return (), ()
+        if not candidates:  # without which no other answer helps
+            return (), (Decision(question=_LACKING[role], candidates=()),)
         decisions.append(Decision(question=_QUESTIONS[role], candidates=tuple(candidates)))
     return (), tuple(decisions)
 

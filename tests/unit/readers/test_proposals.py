@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from bbedge.errors import FormatError
 from bbedge.readers import read_scores
 from bbedge.readers.survey import survey
 from bbedge.records.reading import Reading
@@ -43,7 +44,11 @@ def test_what_is_proposed_is_right(name, tmp_path):
 
 @pytest.mark.parametrize("name", TRAPS)
 def test_nothing_is_proposed_of_a_trap(name, tmp_path):
-    found = surveyed(tmp_path / "x", TRAPS[name])
+    try:
+        found = surveyed(tmp_path / "x", TRAPS[name])
+    except FormatError as refused:
+        assert "pairwise judgements" in str(refused)  # noqa: PT017 - other traps are looked at, and raise nothing
+        return
     assert found.scores is None
     # What is certain may be in the command that asks for the rest.
     assert found.decisions or not found.proposal
