@@ -62,8 +62,9 @@ def a_wide_table_with_a_mean(folder):
 
 
 def two_scores(folder):
-    rows = "".join(f"{m},{q},{(n + len(m)) % 2},0.{n}\n" for m in MODELS for n, q in enumerate(ITEMS))
-    rows = rows.replace("llama,q 0,1,0.0", "llama,q 0,1,0.5")
+    rows = "".join(
+        f"{m},{q},{(n + k) % 2},{(n + k) % 3 / 2}\n" for k, m in enumerate(MODELS) for n, q in enumerate(ITEMS)
+    )
     (folder / "a.csv").write_text("model,item,passed,reward\n" + rows)
 
 

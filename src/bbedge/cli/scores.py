@@ -156,9 +156,9 @@ def _show_verdict(console: Console, found: Survey, command: str) -> None:
         following = "Fix this, then run the command again"
         if any(decision.candidates for decision in found.decisions):
             following = "Decide, then run the command again with the option that fits"
-        elif found.proposal and not found.to_choose:
+        elif found.proposal and all(file.samples is None for file in found.files):
             following = "This is how it can be read; check it, then run"
-        elif found.to_choose and not found.decisions:
+        elif (found.to_choose and not found.decisions) or found.proposal:
             following = "Make the missing choice, for example"
         elif found.remedy is not None:
             following = "Complete the runs. Or decide, before you see scores, what missing ones count as, for example"

@@ -187,6 +187,8 @@ def _scores(sketch: Sketch, item: Values | None) -> tuple[list[str], list[str]]:
             continue
         called = any(rules_for(name, "score", "for"))
         varied = len(set(map(str, sketch.columns[name]))) > 1
+        if not called and not varied:
+            continue
         fitting.append((0 if called and varied else 1 if called or (varied and is_unit(numbers)) else 2, name))
     fitting.sort(key=lambda each: each[0])
     # A constant column that is called so, or another one of numbers from 0 to 1, may as well be the score.

@@ -81,7 +81,7 @@ RULES = (
         "against",
         "a property of the question, or a setting",
         _ANYWHERE,
-        "difficulty|hardness|level|weights?|thresholds?|max|min|limits?|budget|temperature|top_[pk]|k|shots?|metadata|meta|"
+        "difficulty|hardness|level|weights?|thresholds?|max|min|limits?|budget|temp(erature)?|top_[pk]|k|shots?|metadata|meta|"
         "configs?|settings|params|args|usage|has|uses?|needs|requires|contains|receipts?|multimodal|age|points_possible",
     ),
     Rule("score", "against", "a summary of several scores", _ANYWHERE, "mean|avg|average|median|sum|total|best|worst"),
