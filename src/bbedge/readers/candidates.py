@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from bbedge.errors import Argument, BbedgeError
-from bbedge.readers.assemble.grid import grouped
-from bbedge.readers.choices import Decision, NeedlessOptionError, OpenChoiceError, name_in_path, name_origin
-from bbedge.readers.decisions import decide, leaves
+from bbedge.readers.choices import Decision, NeedlessColumnError, OpenChoiceError, name_in_path, name_origin
+from bbedge.readers.decisions import decide, may_have_scores
 from bbedge.readers.limits import LimitError
 from bbedge.readers.sources import Source, open_table
-from bbedge.readers.tables import PlainTable, Table
-from bbedge.readers.tables.columns import ALIASES, ROLES, Role, as_number
+from bbedge.readers.tables import PlainTable
+from bbedge.readers.tables.columns import ALIASES, ROLES, Role
 from bbedge.readers.tables.roles import chosen_columns
 from bbedge.readers.tables.shaped import as_wide, rows_of, with_chosen
 from bbedge.records.reading import Reading
@@ -32,9 +31,6 @@ if TYPE_CHECKING:
 
 # Names that columns of other tables have as well, such as lists of tasks: alone they do not make a table of scores.
 _WEAK_ITEMS = frozenset({"id", "index", "test", "task", "prompt", "question"})
-_NO_SCORES = frozenset(
-    {"time", "latency", "duration", "cost", "token", "length", "timestamp", "date", "count", "size", "index"}
-)
 _BOOKKEEPING = re.compile(
     r"^(num|n|inference|training|finish_reason|batch|max|predicted|prompt|estimated)_|logprob|perplexity|bits_per|"
     r"runtime|latency|duration|tokens|truncated|cost$|time$|length$"
@@ -68,25 +64,7 @@ def looks_like_scores(plain: PlainTable, reading: Reading, *, by_name: bool = Fa
         models = [str(row.get(column)) for row in rows_of(table)]
         return len(models) > len(set(models))
     strong = bool(names & ({"item", *ALIASES["item"]} - _WEAK_ITEMS))
-    return (has["model"] or strong) and has["item"] and bool(score_columns(table))
-
-
-def score_columns(table: Table) -> list[str]:
-    """Columns and nested fields that have no usual name, and only numbers or truth values in the first rows.
-
-    Those in [0, 1] come first: they are scores more often than counts, times and costs are.
-    """
-    usual = {name for role in ROLES if role != "score" for name in (role, *ALIASES[role])}
-    found: list[tuple[bool, str]] = []
-    for name, of_name in grouped(leaf for row in rows_of(table) for leaf in leaves(row)).items():
-        plain = name.strip().casefold()
-        words = {word.removesuffix("s") for word in re.split(r"[^a-z0-9]+", plain)}
-        if not plain or plain in usual or words & _NO_SCORES:
-            continue
-        numbers = [as_number(value) for value in of_name if value is not None and value != ""]
-        if numbers and None not in numbers:
-            found.append((any(each is None or not 0 <= each <= 1 for each in numbers), name))
-    return [name for _, name in sorted(found, key=lambda each: each[0])]
+    return (has["model"] or strong) and has["item"] and may_have_scores(plain, reading)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,8 +134,7 @@ def model_from_fields(found: Survey) -> str | None:
 def next_command(found: Survey, sources: Sequence[str], reading: Reading) -> str:
     """The next command: certify if the scores can be read, else inspect-scores with the missing choices."""
     replaced = {each.name for each in found.proposal} & {"model_from", "replicate_from"}
-    if isinstance(found.error, NeedlessOptionError):
-        replaced.add(found.error.option)
+    replaced |= {"column"} if isinstance(found.error, NeedlessColumnError) else set()
     made = [Argument(name, value) for name, value in reading.changed().items() if name not in replaced]
     command, fields = "inspect-scores", model_from_fields(found)
     if found.scores is not None and fields is not None and len(found.scores.models) == 1:

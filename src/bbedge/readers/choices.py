@@ -65,18 +65,8 @@ class OpenChoiceError(FormatError):
         return error
 
 
-class NeedlessOptionError(DomainError):
-    """An option that files do not need, and that has no effect."""
-
-    option: str = ""
-    """Its name."""
-
-    @classmethod
-    def about(cls, option: str, *parts: Part) -> Self:
-        """The error with its fact."""
-        error = cls(*parts)
-        error.option = option
-        return error
+class NeedlessColumnError(DomainError):
+    """A column was named for logs, which are read without."""
 
 
 class ChoiceNeededError(OpenChoiceError):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from bbedge.errors import Argument, Blank
+from bbedge.readers.choices import Candidate, OpenChoiceError
 from bbedge.records.reading import Role
+from bbedge.text import quoted, shown
 
 _WORD_BREAK = re.compile(r"(?<=[a-z])(?=[A-Z])|[^a-zA-Z0-9@]+")
 _ANYWHERE, _LAST = r"(?:^|_)(?:{})(?=_|$)", r"(?:^|_)(?:{})(?:_?[0-9]+)?$"
@@ -173,16 +175,19 @@ def plain_name(name: str) -> str:
     return "_".join(word.lower() for word in _WORD_BREAK.split(name) if word)
 
 
-def rules_for(name: str, role: Role, speaks: Literal["for", "against"]) -> Iterator[tuple[int, str]]:
+def rules_for(name: str, role: Role, speaks: Literal["for", "against"]) -> list[tuple[int, str]]:
     """The reasons that a name gives, each with the position of its rule: the smaller one says more.
 
     >>> [reason for _, reason in rules_for("judge_confidence", "score", "against")]
     ['how sure somebody is']
     """
-    plain = plain_name(name)
-    for position, rule in enumerate(RULES):
-        if rule.role == role and rule.speaks == speaks and rule.fits(plain):
-            yield position, rule.reason
+    rules = [(place, rule) for place, rule in enumerate(RULES) if (rule.role, rule.speaks) == (role, speaks)]
+    return [(place, rule.reason) for place, rule in rules if rule.fits(plain_name(name))]
+
+
+def is_called(name: str, role: Role, speaks: Literal["for", "against"]) -> bool:
+    """Whether a name speaks for a role, or against it."""
+    return bool(rules_for(name, role, speaks))
 
 
 def may_be_less(name: str) -> bool:
@@ -192,3 +197,25 @@ def may_be_less(name: str) -> bool:
     (True, True, False)
     """
     return _LESS.search(plain_name(name)) is not None
+
+
+def check_name(name: str, place: str, *, of: str, ranged: bool = False) -> None:
+    """Raise if the name of a score leaves open whether more is better; ``of`` says what it names.
+
+    Where metrics are ``ranged``, each has a range of its own, which says it.
+    """
+    if may_be_less(name):
+        own = Argument("metric_range", {shown(name): (Blank("WORST"), Blank("BEST"))})
+        less, more = own if ranged else Argument("less_is_better", True), Argument("less_is_better", False)
+        raise OpenChoiceError.asking(
+            f"Which values of {quoted(name)} are better?",
+            (
+                Candidate(argument=less, reasons=("if lower ones are",)),
+                Candidate(argument=more, reasons=("if higher ones are",)),
+            ),
+            f"{place}: by its name, less may be better for the {of} {quoted(name)}; pass ",
+            less,
+            " if so, or ",
+            more,
+            " if more is better",
+        )

@@ -12,8 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from bbedge.errors import Argument, Blank, DataError, DomainError, FormatError, Part
-from bbedge.readers.choices import Candidate, OpenChoiceError, Range
-from bbedge.readers.evidence import may_be_less
+from bbedge.readers.choices import Range
+from bbedge.readers.evidence import check_name
 from bbedge.readers.logs.contract import Log, LogRun, LogSample
 from bbedge.readers.logs.fields import number
 from bbedge.readers.tables.columns import mapped_to_unit
@@ -148,28 +148,6 @@ class EveryMetric:
         return tuple(name for name in every if name in sample.scores)
 
 
-def check_name(name: str, place: str, *, of: str, ranged: bool = False) -> None:
-    """Raise if the name of a score leaves open whether more is better; ``of`` says what it names.
-
-    Where metrics are ``ranged``, each has a range of its own, which says it.
-    """
-    if may_be_less(name):
-        own = Argument("metric_range", {shown(name): (Blank("WORST"), Blank("BEST"))})
-        less, more = own if ranged else Argument("less_is_better", True), Argument("less_is_better", False)
-        raise OpenChoiceError.asking(
-            f"Which values of {quoted(name)} are better?",
-            (
-                Candidate(argument=less, reasons=("if lower ones are",)),
-                Candidate(argument=more, reasons=("if higher ones are",)),
-            ),
-            f"{place}: by its name, less may be better for the {of} {quoted(name)}; pass ",
-            less,
-            " if so, or ",
-            more,
-            " if more is better",
-        )
-
-
 def mirrored_note(low: float, high: float) -> Note:
     """What to say where less is better for all scores."""
     return Note(
@@ -179,16 +157,14 @@ def mirrored_note(low: float, high: float) -> Note:
     )
 
 
-def check_direction(
-    metric: str, run: LogRun, scales: MetricScales | None, *, name: str, less_is_better: bool | None = None
-) -> None:
+def check_direction(metric: str, run: LogRun, scales: MetricScales | None, *, name: str, reading: Reading) -> None:
     """Refuse a metric of which less is or may be better, unless its declared range, or the option, says so too."""
     ranged = scales is not None and metric in scales.ranges
     if metric not in run.lower_is_better:
-        if not ranged and less_is_better is None and metric not in run.higher_is_better:
+        if not ranged and reading.less_is_better is None and metric not in run.higher_is_better:
             check_name(metric, name, of="metric", ranged=scales is not None)
         return
-    if less_is_better or (scales is not None and scales.is_mirrored(metric)):
+    if reading.less_is_better or (scales is not None and scales.is_mirrored(metric)):
         return
     said = f"{name}: the log says that less is better for the metric {quoted(metric)}"
     if scales is not None and metric in scales.ranges:

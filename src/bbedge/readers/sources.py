@@ -151,15 +151,15 @@ class _Search:
         if found or not searched:
             return
         # Where a folder has nothing else, its tables are what was meant; what they lack is said of each.
-        tables = [path for path in paths if path in self.found.unread and is_table(path) and has_rows(path)]
+        tables = [path for path in paths if path in self.found.unread and is_table(path) and _has_rows(path)]
+        self.found.unread = [path for path in self.found.unread if path not in tables]
         for path in tables:
-            self.found.unread.remove(path)
             self.add(Source(path=path, reader=None))
         if not tables:
-            seen = "".join(f"\n{shown_path(path)}{_seen(path)}" for path in paths[:_MOST_REFUSED] if _seen(path))
+            seen = "".join(f"\n{shown_path(path)}{_seen(path)}" for path in paths[:_MOST_REFUSED])
             raise FormatError(
                 f"{shown_path(given)}: none of the {len(paths)} files there holds scores that can be recognised; "
-                f"expected logs, or score tables with columns for model, item and score{seen and ', and found'}{seen}\n"
+                f"expected logs, or tables with columns for model, item and score, and found{seen}\n"
                 "Name the files, and say what they are with ",
                 Argument("format"),
             )
@@ -290,7 +290,7 @@ def _records_of(path: str) -> Literal["rows", "inside", "none"]:
     return "rows" if found.key in _RESULTS else "inside"
 
 
-def has_rows(path: str) -> bool:
+def _has_rows(path: str) -> bool:
     """Whether a table has rows: not one of the summaries and settings that are JSON documents, and not empty."""
     return Path(path).stat().st_size > 0 and (not is_document(path) or _records_of(path) == "rows")
 
@@ -314,8 +314,7 @@ def _unknown(path: str) -> FormatError:
 
 def _seen(path: str) -> str:
     """The keys or columns that a file begins with, for a message."""
-    glimpse = Glimpse.of(path) if is_regular(path) else None
-    names = () if glimpse is None else (*glimpse.first, *glimpse.columns)
+    names = list(Glimpse.of(path).first if is_regular(path) else ())
     return f" with the keys {listed(names, limit=12)}" if names else ""
 
 

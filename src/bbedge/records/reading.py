@@ -18,21 +18,10 @@ UNIT = (0.0, 1.0)
 Role = Literal["model", "item", "replicate", "block", "score"]
 """What a column of a table can hold."""
 ROLES: tuple[Role, ...] = get_args(Role)
-TAKEN = (
-    "blocks",
-    "incomplete",
-    "less_is_better",
-    "drop_column",
-    "format",
-    "metric",
-    "filter",
-    "macro",
-    "weights",
-    "views",
-)
-"""The options that verification takes from a certificate."""
 SUITE = ("macro", "weights", "views", "share")
 """The options that say which means are compared."""
+TAKEN = ("blocks", "incomplete", "less_is_better", "drop_column", "format", "metric", "filter", *SUITE[:3])
+"""The options that verification takes from a certificate."""
 ABOUT_ITEMS = ("items", "item_column", "metric_range", "without_metric")
 """The options about what is known of items and metrics beyond their scores."""
 
@@ -71,8 +60,8 @@ class ReadingRecord(Sparse, frozen=True, kw_only=True, forbid_unknown_fields=Fal
     less_is_better: Annotated[
         bool | None,
         option(
-            "Whether less is better, as for an error rate: scores are then mirrored in the score range, so that the "
-            "lowest counts as the highest. Default: more is better; names such as error or latency ask for an answer.",
+            "Whether less is better, as for an error rate: scores are then mirrored in the score range. Default: more "
+            "is better; names such as error or latency ask for an answer.",
             names="--less-is-better/--more-is-better",
         ),
     ] = None

@@ -14,7 +14,7 @@ from bbedge.readers.assemble.coding import Coder, RowChunk
 from bbedge.readers.assemble.grid import Grid, grouped
 from bbedge.readers.assemble.pairing import model_of_files, path_pattern
 from bbedge.readers.choices import Candidate, OpenChoiceError
-from bbedge.readers.evidence import PART_OF_ITEM, plain_name, rules_for
+from bbedge.readers.evidence import PART_OF_ITEM, is_called, plain_name
 from bbedge.readers.tables import Table
 from bbedge.readers.tables.columns import ROLES, Role
 from bbedge.readers.tables.shaped import BETWEEN, ShapedTable
@@ -22,6 +22,11 @@ from bbedge.text import listed, quoted, shown, shown_path
 
 _NUMBER = "remove one, or give repeated runs different numbers in a column named replicate"
 _BY_NAME = ("file", "folder")
+_MEANINGS: Mapping[Role, str] = {
+    "replicate": "if it counts repeated runs",
+    "item": "if it is a part of the item",
+    "model": "if its values are compared, as prompts or settings are",
+}
 # Beyond these it is not worth finding out which file repeats the others.
 _MOST_COMPARED, _MOST_FILES = 5_000_000, 200
 _MOST_ROWS, _LONGEST = 100_000, 60
@@ -98,7 +103,6 @@ def _refusal(coder: Coder, grid: Grid, chunks: tuple[RowChunk, RowChunk], said: 
     columns = {role: name for role, name in chunks[0].columns.items() if role not in tables[0].given}
     rows = tables[0].plain.head(_MOST_ROWS)
     meanings = [_meanings(column, columns, rows) for column in apart]
-    roles = [_role_by_name(column, [(row.get(columns["item"]), row.get(column)) for row in rows]) for column in apart]
     parts = (
         f"{said}these rows differ in column {listed(apart)}: pass ",
         meanings[0]["replicate"].argument,
@@ -106,38 +110,24 @@ def _refusal(coder: Coder, grid: Grid, chunks: tuple[RowChunk, RowChunk], said: 
         meanings[0]["item"].argument,
         " if it is a part of the item; otherwise remove one of them",
     )
-    if len(apart) == 1 and roles[0] is not None:
-        return RepeatedScoreError.proposing([meanings[0][roles[0]].argument], *parts)
+    # Only a name tells the number of a run from one of several prompts; but what differs from item to item is neither.
+    pairs = {(row.get(columns["item"]), row.get(apart[0])) for row in rows}
+    crossed = len(pairs) == len({item for item, _ in pairs}) * len({value for _, value in pairs})
+    is_part = PART_OF_ITEM.search(plain_name(apart[0])) or (not crossed and is_called(apart[0], "item", "for"))
+    is_run = is_called(apart[0], "replicate", "for")
+    if len(apart) == 1 and (is_run or is_part):
+        return RepeatedScoreError.proposing([meanings[0]["replicate" if is_run else "item"].argument], *parts)
     question = f"Rows of one model and one item differ in {listed(apart)}: what is that?"
     return RepeatedScoreError.asking(question, (candidate for each in meanings for candidate in each.values()), *parts)
 
 
-def _role_by_name(column: str, pairs: Sequence[tuple[object, object]]) -> Role | None:
-    """What a column that tells rows of an item apart is by its name: ``pairs`` are items with its values.
-
-    Only a name tells the number of a run from one of several prompts; but what differs from item to item is neither.
-    """
-    if any(rules_for(column, "replicate", "for")):
-        return "replicate"
-    crossed = len(set(pairs)) == len({item for item, _ in pairs}) * len({value for _, value in pairs})
-    named = PART_OF_ITEM.search(plain_name(column)) or (not crossed and any(rules_for(column, "item", "for")))
-    return "item" if named else None
-
-
 def _meanings(column: str, columns: Mapping[Role, str], rows: Sequence[Mapping[str, object]]) -> dict[Role, Candidate]:
     """What a column that tells rows of one model and one item apart may be."""
-    reasons: dict[Role, str] = {
-        "replicate": "if it counts repeated runs",
-        "item": "if it is a part of the item",
-        "model": "if its values are compared, as prompts or settings are",
-    }
+    values = tuple(islice(dict.fromkeys(shown(str(row.get(column)), 24) for row in rows), 3))
+    names: dict[Role, str] = {role: BETWEEN.join(filter(None, (columns.get(role), column))) for role in _MEANINGS}
     return {
-        role: Candidate(
-            argument=Argument("column", {role: BETWEEN.join([*([columns[role]] if role in columns else []), column])}),
-            examples=tuple(islice(dict.fromkeys(shown(str(row.get(column)), 24) for row in rows), 3)),
-            reasons=(why,),
-        )
-        for role, why in reasons.items()
+        role: Candidate(argument=Argument("column", {role: names[role]}), examples=values, reasons=(why,))
+        for role, why in _MEANINGS.items()
     }
 
 

@@ -49,7 +49,9 @@ class MissingCellsError(DataError):
 def refusal(gaps: MissingCells, *why: Part) -> MissingCellsError:
     """The error for missing scores; ``why`` is what is in the way of the policy that was asked for."""
     hints = similar_hint(gaps.names[1])
-    apart = _shares_no_items(gaps)
+    # Where every model lacks at least half of all scores, items, rather than scores, are not what they seem.
+    cells = gaps.shape[0] * gaps.shape[2]
+    apart = gaps.outline is not None and 2 * int(gaps.outline.by_kind.sum(axis=(0, 1)).min()) >= cells
     if apart:
         hints = (
             "No model has a score on most items, as where every answer has an identifier of its own: check that ",
@@ -67,12 +69,6 @@ def refusal(gaps: MissingCells, *why: Part) -> MissingCellsError:
         }
     error.remedy = None if apart else _remedy(gaps)
     return error
-
-
-def _shares_no_items(gaps: MissingCells) -> bool:
-    """Whether every model lacks at least half of all scores: then items, rather than scores, are not what they seem."""
-    replicates, _, items = gaps.shape
-    return gaps.outline is not None and 2 * int(gaps.outline.by_kind.sum(axis=(0, 1)).min()) >= replicates * items
 
 
 def why_not_covered(plan: Plan) -> tuple[Part, ...]:

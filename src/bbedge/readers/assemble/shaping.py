@@ -10,15 +10,16 @@ from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.choices import (
     NAMED,
     OTHER_BLOCKS,
-    NeedlessOptionError,
+    NeedlessColumnError,
     check_model_names,
     choice_for_logs,
     name_in_path,
     name_origin,
 )
+from bbedge.readers.evidence import check_name
 from bbedge.readers.lists import Items, read_items
 from bbedge.readers.logs.table import LogTable
-from bbedge.readers.metrics import MetricScales, check_name
+from bbedge.readers.metrics import MetricScales
 from bbedge.readers.sources import Source, open_table
 from bbedge.readers.tables import PlainTable, Table
 from bbedge.readers.tables.columns import Role
@@ -253,8 +254,7 @@ class Shaping:
     def _check_names(self, tables: Sequence[Table], logs: Sequence[LogTable]) -> None:
         columns = [role for role in self.chosen if role != "block"]
         if len(logs) == len(tables) and columns:
-            raise NeedlessOptionError.about(
-                "column",
+            raise NeedlessColumnError(
                 f"{logs[0].name}: a log of {logs[0].reader.title}, which is read without ",
                 Argument("column", {columns[0]: self.chosen[columns[0]]}),
                 ": leave it out; ",

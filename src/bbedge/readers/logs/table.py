@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,6 @@ from bbedge.records.reading import Reading
 from bbedge.text import listed, quoted, shown, shown_path
 
 _ROWS = 1 << 16
-# What tools write for answers that are partly right, or that are none.
-_LETTERS = (0.0, 0.5)
 _OWN_BLOCKS = (None, "item", "one")
 
 
@@ -56,7 +55,6 @@ class LogTable:
         self._watch = watch
         self._places, self._failed, self._kinds = array("Q"), array("Q"), array("B")
         self._metric: str | None = None
-        self._numeric: dict[str, bool] = {}
         self._filter: str | None = None
         self._models: dict[LogRun, str] = {}
         self._scales = scales
@@ -167,9 +165,7 @@ class LogTable:
             return
         block = row.get("block", sample.item)
         for metric in self._every.of(sample, self._chosen):
-            check_direction(
-                metric, sample.run, self._scales, name=self.name, less_is_better=self.reading.less_is_better
-            )
+            check_direction(metric, sample.run, self._scales, name=self.name, reading=self.reading)
             of_metric: dict[Role, str | float | None] = {
                 "item": metric_item(sample.item, metric),
                 "score": self._number(sample, metric, sample.scores.get(metric)),
@@ -239,12 +235,7 @@ class LogTable:
 
     def _among_numbers(self, sample: LogSample, metric: str, value: float | bool) -> float | bool:
         """A score; a wrong answer in a metric of numbers on another scale is 0, as the tools count it."""
-        if not isinstance(value, bool) or self._unit:
-            return value
-        if metric not in self._numeric:
-            found = (each.scores.get(metric) for each in self.log.samples())
-            self._numeric[metric] = any(not isinstance(each, bool | None) and each not in _LETTERS for each in found)
-        if not self._numeric[metric]:
+        if self._unit or not isinstance(value, bool) or metric not in self._of_numbers:
             return value
         if value:
             raise DataError(
@@ -253,6 +244,12 @@ class LogTable:
             )
         self._watch.wrong[metric] += 1
         return 0.0
+
+    @cached_property
+    def _of_numbers(self) -> set[str]:
+        """The metrics with another number than what tools write for answers that are partly right, or that are none."""
+        found = (each for sample in self.log.samples() for each in sample.scores.items())
+        return {metric for metric, value in found if not isinstance(value, bool | None) and value not in (0.0, 0.5)}
 
     def _chosen(self, sample: LogSample) -> str:
         found = [name for name in self.reading.metric if name in sample.scores]
@@ -271,12 +268,8 @@ class LogTable:
                 ": bbedge inspect-scores lists them",
             )
         metric = found[0] if found else next(iter(sample.scores))
-        self._check_direction(metric, sample.run)
+        check_direction(metric, sample.run, self._scales, name=self.name, reading=self.reading)
         return metric
-
-    def _check_direction(self, metric: str, run: LogRun) -> None:
-        less = self.reading.less_is_better
-        check_direction(metric, run, self._scales, name=self.name, less_is_better=less)
 
     def _model(self, sample: LogSample) -> str:
         model = self._models.get(sample.run) or model_in(self.path, sample.run, self.reading)
