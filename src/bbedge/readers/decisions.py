@@ -36,7 +36,7 @@ _QUESTIONS: Mapping[Role, tuple[str, str]] = {
     ),
     "score": (
         "Which column is the score?",
-        "No column looks like a score: numbers, true and false, or words such as passed and failed.",
+        "No column looks like a score: numbers, true and false, or passed and failed, that are not always the same.",
     ),
 }
 """What to ask, and what to say where there is no answer."""
@@ -219,7 +219,8 @@ def _rank(sketch: Sketch, item: Values | None, name: str) -> int | None:
 
 def may_have_scores(table: PlainTable, reading: Reading) -> bool:
     """Whether a column of a table could be the score, whatever it is called."""
-    return any(_scores(Sketch([table], reading), None)[1])
+    sketch = Sketch([table], reading)
+    return any(sketch.numbers(name) for name in sketch.free("score"))
 
 
 def decide(
