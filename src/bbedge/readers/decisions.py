@@ -13,9 +13,9 @@ from typing import Any
 
 from bbedge.errors import Argument
 from bbedge.readers.choices import Candidate, Decision, NameSource, name_in_path, name_origin
-from bbedge.readers.evidence import RULES, VERDICT, is_called, rules_for
+from bbedge.readers.evidence import NO_SCORE, RULES, VERDICT, is_called, plain_name, rules_for
 from bbedge.readers.tables import PlainTable
-from bbedge.readers.tables.columns import OPTIONAL, ROLES, Role, as_number
+from bbedge.readers.tables.columns import ALIASES, OPTIONAL, ROLES, Role, as_number
 from bbedge.readers.tables.roles import chosen_columns, usual_columns
 from bbedge.readers.tables.shaped import BETWEEN
 from bbedge.records.reading import Reading
@@ -97,7 +97,10 @@ class Sketch:
     def numbers(self, name: str) -> list[float | None] | None:
         """The values as numbers, None where there is none; None for a column of anything else."""
         values = [None if value == "" else value for value in self.columns[name]]
-        numbers = [1.0 if isinstance(value, str) and VERDICT.fullmatch(value) else as_number(value) for value in values]
+        words = {value for value in values if isinstance(value, str) and VERDICT.fullmatch(value)}
+        # One such word alone, over and over, may be anything.
+        verdicts = words if len(words) > 1 else set[str]()
+        numbers = [1.0 if isinstance(value, str) and value in verdicts else as_number(value) for value in values]
         there = [value is not None for value in values]
         return numbers if any(there) and [number is not None for number in numbers] == there else None
 
@@ -119,10 +122,14 @@ class Sketch:
             ),
         )
 
+    def others(self, role: Role) -> list[str]:
+        """The columns without a usual name of another role."""
+        taken = {name for each in ROLES for name in (each, *ALIASES[each]) if each != role}
+        return [name for name in self.columns if name.strip().casefold() not in taken]
+
     def free(self, role: Role) -> list[str]:
-        """The columns that could have a role by their names and by those of the others."""
-        taken = {name for each in ROLES for name in usual_columns(list(self.columns), each) if each != role}
-        return [name for name in self.columns if name not in taken and not is_called(name, role, "against")]
+        """Those of them whose names do not speak against the role."""
+        return [name for name in self.others(role) if not is_called(name, role, "against")]
 
 
 def _is_crossed(one: Iterable[object], other: Iterable[object]) -> bool:
@@ -220,7 +227,8 @@ def _rank(sketch: Sketch, item: Values | None, name: str) -> int | None:
 def may_have_scores(table: PlainTable, reading: Reading) -> bool:
     """Whether a column of a table could be the score, whatever it is called."""
     sketch = Sketch([table], reading)
-    return any(sketch.numbers(name) for name in sketch.free("score"))
+    others = (name for name in sketch.others("score") if not NO_SCORE.search(plain_name(name)))
+    return any(sketch.numbers(name) for name in others)
 
 
 def decide(

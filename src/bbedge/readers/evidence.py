@@ -163,6 +163,10 @@ VERDICT = re.compile(
     r"pass(ed)?|fail(ed|ure)?|success(ful)?|(in)?correct|wrong|yes|no|(un)?resolved|(un)?solved|[ci]", re.IGNORECASE
 )
 """Words that say whether an answer is right."""
+NO_SCORE = re.compile(
+    _ANYWHERE.format("times?|latency|durations?|costs?|tokens?|lengths?|timestamps?|dates?|counts?|sizes?|index")
+)
+"""Names of columns of numbers that do not make a table one of scores."""
 _LESS = re.compile(_ANYWHERE.format(_LESS_IS_BETTER))
 
 
