@@ -242,6 +242,11 @@ right(
     file_per_model("{m}.csv", question_id="id", response="answer", correct="right"),
     model_from="file",
 )
+right(
+    "a file per model, numbered questions",
+    file_per_model("{m}.csv", id="n", question="text", correct="right"),
+    model_from="file",
+)
 right("a folder per model", file_per_model("{m}/results.jsonl", task_id="id", passed="right"), model_from="folder")
 right(
     "a file per model, other names",
@@ -441,6 +446,16 @@ def parts_of_a_benchmark(folder):
         as_csv(folder / f"{subject}.csv", rows(of, question_id="id", answer="answer", correct="right"))
 
 
+def subjects_with_the_same_numbers(text):
+    def make(folder):
+        for number, subject in enumerate(("algebra", "law", "music")):
+            of = [{**each, "text": f"{subject}: {each['text']}"} for each in answers(models=("gpt",), seed=number)]
+            columns = {"question": "text"} if text else {}
+            as_csv(folder / f"{subject}.csv", rows(of, task_id="n", answer="answer", correct="right", **columns))
+
+    return make
+
+
 def prompts_by_file(folder):
     for number, prompt in enumerate(("zero_shot", "few_shot")):
         as_csv(folder / f"{prompt}.csv", rows(answers(seed=number), model="model", item="id", score="part"))
@@ -453,6 +468,14 @@ def dated_files(folder):
 
 
 trap("files that are parts of a benchmark", parts_of_a_benchmark)
+trap("files that number their own questions", subjects_with_the_same_numbers(text=True))
+trap("files with the same numbers", subjects_with_the_same_numbers(text=False))
+trap(
+    "files that are splits",
+    lambda folder: [
+        as_csv(folder / f"{part}.csv", rows(answers()[:30], id="id", score="part")) for part in ("dev", "test")
+    ],
+)
 trap("files that are prompts", prompts_by_file)
 trap("files that are days", dated_files)
 trap(

@@ -41,7 +41,7 @@ _QUESTIONS: Mapping[Role, tuple[str, str]] = {
 }
 """What to ask, and what to say where there is no answer."""
 _SAYS_NOTHING = re.compile(
-    r"(results?|scores?|outputs?|predictions?|data|samples?|eval(uation)?s?|runs?|final|part|shard|split|test|[tvz]|[^a-z])*",
+    r"(results?|scores?|outputs?|predictions?|data|samples?|eval(uation)?s?|runs?|final|part|shard|split|train|dev|valid(ation)?|test|[tvz]|[^a-z])*",
     re.IGNORECASE,
 )
 """Names of files that say what is in them, a number or a date."""
@@ -248,7 +248,7 @@ def decide(
     made: dict[Role, tuple[Argument, ...]]
     made = {role: (Argument("column", {role: name}),) for role in lacking if (name := found[role][0]) is not None}
     # Files of one model each have the same items; and where a column may name the models, the path is a guess.
-    if item and not found["model"][1] and _are_models(sketch.files, of_path) and _is_crossed(sketch.files, item):
+    if item and not found["model"][1] and _are_models(sketch.files, of_path) and _are_alike(sketch, item):
         made.setdefault("model", tuple(of_path))
     if len(made) >= len(lacking):
         return tuple(argument for role in lacking for argument in made[role]), ()
@@ -271,6 +271,19 @@ def _decision(
         ),
     )
     return Decision(question=_QUESTIONS[role][not candidates], candidates=candidates)
+
+
+def _are_alike(sketch: Sketch, item: Values) -> bool:
+    """Whether all files have the same items: the same questions, and not only the same numbers."""
+    texts = [each for name, each in sketch.columns.items() if is_called(name, "item", "for") and is_text(each)]
+    numbered = not is_text(item) and not texts and len(set(sketch.files)) > 1
+    pairs = (set(zip(item, each, strict=True)) for each in texts)
+    return not numbered and _is_crossed(sketch.files, item) and all(len(each) == len(set(item)) for each in pairs)
+
+
+def is_text(values: Values) -> bool:
+    """Whether values are texts and not numbers of something."""
+    return all(str(value).strip("0123456789(),' ") for value in values)
 
 
 def _are_models(files: Values, of_path: Sequence[Argument]) -> bool:
