@@ -275,7 +275,8 @@ def _decision(
 
 def _are_alike(sketch: Sketch, item: Values) -> bool:
     """Whether all files have the same items: the same questions, and not only the same numbers."""
-    texts = [each for name, each in sketch.columns.items() if is_called(name, "item", "for") and is_text(each)]
+    named = [sketch.columns[name] for name in sketch.free("item") if is_called(name, "item", "for")]
+    texts = [each for each in named if is_text(each)]
     numbered = not is_text(item) and not texts and len(set(sketch.files)) > 1
     pairs = (set(zip(item, each, strict=True)) for each in texts)
     return not numbered and _is_crossed(sketch.files, item) and all(len(each) == len(set(item)) for each in pairs)
