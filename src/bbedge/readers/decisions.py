@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 from bbedge.errors import Argument
@@ -22,6 +24,7 @@ from bbedge.records.reading import Reading
 from bbedge.text import shown
 
 Values = Sequence[object]
+_PLAIN = (str, Real, Decimal)
 _WIDE = (Argument("format", "wide"),)
 # Rows that are looked at, in all files together, and at least in each.
 _ROWS, _LEAST = 20_000, 200
@@ -61,7 +64,7 @@ class Sketch:
 
     def __init__(self, tables: Sequence[PlainTable], reading: Reading) -> None:
         rows = [(table.path, row) for table in tables for row in table.head(max(_LEAST, _ROWS // len(tables)))]
-        flat = [dict(leaves(row)) for _, row in rows]
+        flat = [{name: value for name, value in leaves(row) if isinstance(value, _PLAIN)} for _, row in rows]
         names = dict.fromkeys(name for row in flat for name in row if name.strip())
         self.columns: dict[str, Values] = {name: [row.get(name) for row in flat] for name in names}
         self.files: Values = [path for path, _ in rows]
