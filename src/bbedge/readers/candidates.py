@@ -20,10 +20,10 @@ from bbedge.readers.choices import Decision, NeedlessColumnError, OpenChoiceErro
 from bbedge.readers.decisions import decide, may_have_scores
 from bbedge.readers.limits import LimitError
 from bbedge.readers.sources import Source, open_table
-from bbedge.readers.tables import PlainTable
+from bbedge.readers.tables import HEAD, PlainTable
 from bbedge.readers.tables.columns import ALIASES, ROLES, Role
 from bbedge.readers.tables.roles import chosen_columns
-from bbedge.readers.tables.shaped import as_wide, rows_of, with_chosen
+from bbedge.readers.tables.shaped import as_wide, with_chosen
 from bbedge.records.reading import Reading
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def looks_like_scores(plain: PlainTable, reading: Reading, *, by_name: bool = Fa
     if has["score"] and has["model"]:
         # A row for every model is a summary; several rows of a model are its scores.
         column = next(name for name in found if name.strip().casefold() in ("model", *ALIASES["model"]))
-        models = [str(row.get(column)) for row in rows_of(table)]
+        models = [str(row.get(column)) for row in plain.head(HEAD)]
         return len(models) > len(set(models))
     strong = bool(names & ({"item", *ALIASES["item"]} - _WEAK_ITEMS))
     return (has["model"] or strong) and has["item"] and may_have_scores(plain, reading)

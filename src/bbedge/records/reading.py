@@ -25,16 +25,13 @@ TAKEN = ("blocks", "incomplete", "less_is_better", "drop_column", "format", "met
 ABOUT_ITEMS = ("items", "item_column", "metric_range", "without_metric")
 """The options about what is known of items and metrics beyond their scores."""
 
-_LOGS = "Options for logs"
-_SUITES = "Options for categories, weights and suites"
-_METRIC = "metric"
+_LOGS, _SUITES, _METRIC = "Options for logs", "Options for categories, weights and suites", "metric"
 
 
 class ReadingRecord(Sparse, frozen=True, kw_only=True, forbid_unknown_fields=False):
     """The options that files were read with, where they are not the default; bbedge verify reads as they say.
 
-    Those that decide what a model or a run is called, which files and columns are read, and which range a metric has
-    are not taken from a certificate: whoever verifies it passes them.
+    Names of models and runs, what to read, and ranges of metrics are not taken from it: who verifies passes them.
     """
 
     blocks: Annotated[
@@ -60,8 +57,7 @@ class ReadingRecord(Sparse, frozen=True, kw_only=True, forbid_unknown_fields=Fal
     less_is_better: Annotated[
         bool | None,
         option(
-            "Whether less is better, as for an error rate: scores are then mirrored in the score range. Default: more "
-            "is better; names such as error or latency ask for an answer.",
+            "Whether less is better: then scores are mirrored in their range. Names such as error or latency need it.",
             names="--less-is-better/--more-is-better",
         ),
     ] = None

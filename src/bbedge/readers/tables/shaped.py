@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from bbedge.errors import Argument, DomainError, FormatError
 from bbedge.readers.choices import Candidate, ChoiceNeededError, OpenChoiceError
 from bbedge.readers.metrics import MetricScales
-from bbedge.readers.tables import HEAD, PlainTable, Table
+from bbedge.readers.tables import HEAD, PlainTable
 from bbedge.readers.tables.columns import ALIASES, FIRST_ALIASES, ROLES, Role, as_number, failing, scores_from_text
 from bbedge.readers.tables.delimited import CELL
 from bbedge.readers.tables.roles import METRIC, ORIGINAL, column_key, metric_item, repeated_names
@@ -264,11 +264,6 @@ def _escaped(part: str) -> pl.Expr:
     """A part of a name; two different rows of parts never have the same name."""
     backslashes = pl.col(part).str.replace_all("\\", "\\\\", literal=True)
     return backslashes.str.replace_all(BETWEEN, f"\\{BETWEEN}", literal=True)
-
-
-def rows_of(table: Table) -> Sequence[Mapping[str, Any]]:
-    """The first rows of a table in a file; none of others."""
-    return table.plain.head(HEAD) if isinstance(table, ShapedTable) else ()
 
 
 def with_chosen(table: PlainTable, chosen: Mapping[Role, str]) -> ShapedTable:
