@@ -29,6 +29,9 @@ CONTRADICTION_EXIT_CODE = 5
 """What a command exits with where certificates or bounds contradict each other."""
 
 
+_OPPOSITES = {"less_is_better": "more_is_better"}
+
+
 class Blank(str):
     """A word that stands for a value to fill in: ``NAME``, written without quotes."""
 
@@ -61,9 +64,12 @@ class Argument:
         (['--column', 'item=my task'], ['--score-range', '0', '10'])
         >>> Argument("metric", ("a", "b")).words, Argument("metric_range", {"wer": (1.0, 0.0)}).words
         (['--metric', 'a', '--metric', 'b'], ['--metric-range', 'wer=1:0'])
+        >>> Argument("less_is_better", True).words, Argument("less_is_better", False).words
+        (['--less-is-better'], ['--more-is-better'])
         """
-        value, option = self.value, f"--{self.name.replace('_', '-')}"
-        if value is None or value is True:
+        value, name = self.value, self.name if self.value is not False else _OPPOSITES[self.name]
+        option = f"--{name.replace('_', '-')}"
+        if value is None or isinstance(value, bool):
             return [option]
         if isinstance(value, Mapping):
             value = tuple(f"{key}={as_word(each)}" for key, each in value.items())

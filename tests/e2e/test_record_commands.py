@@ -94,3 +94,20 @@ def test_example_of_mlflow(bbedge):
     outcome = bbedge(*command[1:])
     assert outcome.code == 0, outcome.err
     assert "1 model · 10 items" in outcome.out
+
+
+def test_the_range_of_mt_bench_is_the_same_in_messages_and_documentation(bbedge, tmp_path):
+    path = SHAPES["mt-bench"].files(tmp_path)[0]
+    assert "pass --score-range 1 10" in " ".join(bbedge("certify", path).err.split())
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "tools.md").read_text(encoding="utf-8")
+    assert "pass `--score-range 1 10`" in page
+
+
+def test_a_column_named_for_a_log_is_left_out_of_the_next_command(bbedge, tmp_path):
+    path = SHAPES["mt-bench"].files(tmp_path)[0]
+    named = ("--column", "score=score", "--score-range", "1", "10")
+    looked = bbedge("inspect-scores", path, *named)
+    assert "a log of MT-Bench, which is read without --column score=score: leave it out" in " ".join(looked.out.split())
+    command = shlex.split(looked.out.rstrip().splitlines()[-1])
+    assert "--column" not in command
+    assert bbedge(*command[1:]).code == 0

@@ -62,7 +62,9 @@ def a_wide_table_with_a_mean(folder):
 
 
 def two_scores(folder):
-    rows = "".join(f"{m},{q},1,0\n" for m in MODELS for q in ITEMS)
+    rows = "".join(
+        f"{m},{q},{(n + k) % 2},{(n + k) % 3 / 2}\n" for k, m in enumerate(MODELS) for n, q in enumerate(ITEMS)
+    )
     (folder / "a.csv").write_text("model,item,passed,reward\n" + rows)
 
 
@@ -91,11 +93,9 @@ RUN_SHAPES = ["{m}_run{r}.csv", "run{r}/{m}.csv", "{m}/seed {r}.csv", "{m}-{r}.c
         one_file_per_model_and_run(RUN_SHAPES[0], column=True),
         one_file_per_model,
         one_folder_per_model,
-        several_metrics,
         repeated_runs,
         one_file_per_run,
         a_wide_table_with_a_mean,
-        two_scores,
     ],
 )
 def test_what_is_proposed_works_as_printed(bbedge, tmp_path, make):
@@ -111,6 +111,23 @@ def test_what_is_proposed_works_as_printed(bbedge, tmp_path, make):
     certified = bbedge(*commands[-1])
     assert certified.code in (0, 1, 2), certified.err
     assert "--copies allow" in certified.err or certified.code == 0
+
+
+@pytest.mark.parametrize(
+    ("make", "option"), [(several_metrics, "--metric 'f 1'"), (two_scores, "--column score=reward")]
+)
+def test_what_has_to_be_decided_is_asked_and_each_answer_works(bbedge, tmp_path, make, option):
+    make(tmp_path)
+    outcome = bbedge("inspect-scores", tmp_path)
+    assert outcome.code == 3
+    assert "for example" not in outcome.out
+    assert f"\n{option} " in outcome.out
+    command = shlex.split(outcome.out.rstrip().splitlines()[-1])
+    assert command == ["bbedge", "inspect-scores", str(tmp_path)]
+    assert bbedge(*command[1:], *shlex.split(option)).code == 0
+    document = json.loads(bbedge("inspect-scores", tmp_path, "--json", "-").out)
+    assert document["command"] is None
+    assert option in [each["argument"] for each in document["decisions"][0]["candidates"]]
 
 
 def printed(message):

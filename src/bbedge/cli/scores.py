@@ -158,11 +158,25 @@ def _show_verdict(console: Console, found: Survey, command: str) -> None:
         say("Not readable yet", console=console, style="bold yellow")
         sentence = _refused(found)
         following = "Fix this, then run the command again"
-        if found.to_choose or found.proposal:
+        if any(decision.candidates for decision in found.decisions):
+            following = "Decide, then run the command again with the option that fits"
+        elif found.proposal and all(file.samples is None for file in found.files):
+            following = "This is how it can be read; check it, then run"
+        elif (found.to_choose and not found.decisions) or found.proposal:
             following = "Make the missing choice, for example"
         elif found.remedy is not None:
             following = "Complete the runs. Or decide, before you see scores, what missing ones count as, for example"
     say(sentence, "", console=console)
+    for decision in found.decisions:
+        rows = [
+            (as_option(each.argument), ", ".join(each.examples), "; ".join(each.reasons))
+            for each in decision.candidates
+        ]
+        if rows:
+            _grid(console, decision.question, ("option", "some values", "what speaks for it"), rows)
+            console.print()
+        else:
+            say(decision.question, "", console=console, style="bold")
     notes = _suspicions(found)
     heading = "Possible problems" if notes else "No problems found. This does not prove that there are none."
     if notes or found.scores is not None:  # of scores that cannot be read, nothing was looked for
@@ -199,7 +213,14 @@ def _document(found: Survey, command: str) -> dict[str, object]:
         "differing": [asdict(each) for each in found.differing],
         "refused": _refused(found),
         "suspicious": _suspicions(found),
-        "command": command,
+        "decisions": [
+            {
+                "question": decision.question,
+                "candidates": [{**asdict(each), "argument": as_option(each.argument)} for each in decision.candidates],
+            }
+            for decision in found.decisions
+        ],
+        "command": None if found.decisions else command,
     }
 
 
@@ -297,7 +318,7 @@ def convert(
     to: Annotated[
         Path, typer.Option(metavar="OUT", help="The file to write: .parquet, .csv or .jsonl.", show_default=False)
     ],
-    reading: Annotated[Reading, Without(*SUITE, "score_range", "incomplete", "metric_range")],
+    reading: Annotated[Reading, Without(*SUITE, "score_range", "incomplete", "less_is_better", "metric_range")],
 ) -> None:
     """Convert score tables and logs to one table: Parquet, CSV or JSONL, by the ending of --to.
 

@@ -8,19 +8,22 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
 from bbedge.errors import Argument, BbedgeError
-from bbedge.readers.assemble.grid import grouped
-from bbedge.readers.choices import OpenChoiceError, name_in_path, name_origin
+from bbedge.readers.choices import Decision, NeedlessColumnError, OpenChoiceError, name_in_path, name_origin
+from bbedge.readers.decisions import decide, may_have_scores
 from bbedge.readers.limits import LimitError
-from bbedge.readers.tables import PlainTable, Table
-from bbedge.readers.tables.columns import ALIASES, FIRST_ALIASES, OPTIONAL, ROLES, Role, as_number
-from bbedge.readers.tables.roles import ColumnError, chosen_columns
-from bbedge.readers.tables.shaped import as_wide, rows_of, with_chosen
+from bbedge.readers.sources import Source, open_table
+from bbedge.readers.tables import HEAD, PlainTable
+from bbedge.readers.tables.columns import ALIASES, ROLES, Role
+from bbedge.readers.tables.roles import chosen_columns
+from bbedge.readers.tables.shaped import as_wide, with_chosen
 from bbedge.records.reading import Reading
 
 if TYPE_CHECKING:
@@ -28,9 +31,6 @@ if TYPE_CHECKING:
 
 # Names that columns of other tables have as well, such as lists of tasks: alone they do not make a table of scores.
 _WEAK_ITEMS = frozenset({"id", "index", "test", "task", "prompt", "question"})
-_NO_SCORES = frozenset(
-    {"time", "latency", "duration", "cost", "token", "length", "timestamp", "date", "count", "size", "index"}
-)
 _BOOKKEEPING = re.compile(
     r"^(num|n|inference|training|finish_reason|batch|max|predicted|prompt|estimated)_|logprob|perplexity|bits_per|"
     r"runtime|latency|duration|tokens|truncated|cost$|time$|length$"
@@ -61,76 +61,43 @@ def looks_like_scores(plain: PlainTable, reading: Reading, *, by_name: bool = Fa
     if has["score"] and has["model"]:
         # A row for every model is a summary; several rows of a model are its scores.
         column = next(name for name in found if name.strip().casefold() in ("model", *ALIASES["model"]))
-        models = [str(row.get(column)) for row in rows_of(table)]
+        models = [str(row.get(column)) for row in plain.head(HEAD)]
         return len(models) > len(set(models))
     strong = bool(names & ({"item", *ALIASES["item"]} - _WEAK_ITEMS))
-    return (has["model"] or strong) and has["item"] and bool(score_columns(table))
+    return (has["model"] or strong) and has["item"] and may_have_scores(plain, reading)
 
 
-def with_score_proposal(error: ColumnError, table: Table, chosen: Mapping[Role, str]) -> ColumnError:
-    """The error about a column, with a proposal where a column could be the score or the item."""
-    if error.proposal or error.role not in ("score", "item") or error.role in chosen:
-        return error
-    columns = score_columns(table) if error.role == "score" else _item_columns(table)
-    if columns:
-        error.proposal = (Argument("column", {error.role: columns[0]}),)
-    return error
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """How files can be read that cannot be read as they are: one reading, or what has to be decided first."""
 
-
-def score_columns(table: Table) -> list[str]:
-    """Columns and nested fields that have no usual name, and only numbers or truth values in the first rows.
-
-    Those in [0, 1] come first: they are scores more often than counts, times and costs are.
-    """
-    usual = {name for role in ROLES if role != "score" for name in (role, *ALIASES[role])}
-    found: list[tuple[bool, str]] = []
-    for name, of_name in grouped(leaf for row in rows_of(table) for leaf in _leaves(row)).items():
-        plain = name.strip().casefold()
-        words = {word.removesuffix("s") for word in re.split(r"[^a-z0-9]+", plain)}
-        if not plain or plain in usual or words & _NO_SCORES:
-            continue
-        numbers = [as_number(value) for value in of_name if value is not None and value != ""]
-        if numbers and None not in numbers:
-            found.append((any(each is None or not 0 <= each <= 1 for each in numbers), name))
-    return [name for _, name in sorted(found, key=lambda each: each[0])]
-
-
-def _item_columns(table: Table) -> list[str]:
-    """Columns that could name the item: with many different texts or whole numbers, identifiers first."""
-    rows = rows_of(table)
-    taken = {name for role in ("model", "score", *OPTIONAL) for name in (role, *FIRST_ALIASES[role])}
-    found = []
-    for name in table.columns():
-        values, plain = [row.get(name) for row in rows], name.strip().casefold()
-        if plain and plain not in taken and all(isinstance(each, str | int) for each in values):
-            found.append((not name.casefold().endswith("id"), -len(set(values)), name))
-    return [name for _, _, name in sorted(found)]
-
-
-def _leaves(row: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """The values of a row with their paths, also those of objects in it."""
-    for name, value in row.items():
-        if isinstance(value, Mapping) and depth < 4:
-            yield from _leaves(value, f"{prefix}{name}.", depth + 1)
-        else:
-            yield f"{prefix}{name}", value
+    arguments: tuple[Argument, ...] = ()
+    """What is certain, or of logs an example."""
+    decisions: tuple[Decision, ...] = ()
+    """What is not."""
+    left: BbedgeError | None = None
+    """Why files cannot be read with the arguments, if they cannot."""
 
 
 def proposed(
-    error: BbedgeError, read: Callable[[Reading], object], reading: Reading, paths: Sequence[str]
-) -> tuple[tuple[Argument, ...], BbedgeError | None]:
-    """The choices that an error proposes, those that are proposed once they are made, and the error that is left.
+    error: BbedgeError, read: Callable[[Reading], object], reading: Reading, sources: Sequence[Source]
+) -> Proposal:
+    """What follows from an error, and from those that come once its answer is known.
 
-    ``read`` reads the files, which have these paths, with other options.
+    ``read`` reads the files with other options.
     """
     made: list[Argument] = []
-    while isinstance(error, OpenChoiceError) and error.proposal and len(made) < _MOST:
-        for argument in error.proposal:
-            one = _of_paths(argument, reading, paths)
-            if one in made:
-                return tuple(made), error
-            made.append(one)
-            reading = reading.with_argument(one)
+    paths = [source.path for source in sources]
+    while isinstance(error, OpenChoiceError) and len(made) < _MOST:
+        step = tuple(_of_paths(each, reading, paths) for each in error.proposal)
+        decisions: tuple[Decision, ...] = () if error.decision is None else (error.decision,)
+        if error.by_columns:
+            tables = [open_table(source.path, source.called) for source in sources if source.reader is None]
+            step, decisions = decide(tables, reading, step)
+        if decisions or not step or any(one in made for one in step):
+            return Proposal(arguments=tuple(made), decisions=decisions, left=error)
+        made += step
+        reading = reduce(Reading.with_argument, step, reading)
         try:
             read(reading)
         except LimitError:
@@ -138,8 +105,8 @@ def proposed(
         except BbedgeError as next_error:
             error = next_error
         else:
-            return tuple(made), None
-    return tuple(made), error
+            return Proposal(arguments=tuple(made))
+    return Proposal(arguments=tuple(made), left=error)
 
 
 def _of_paths(argument: Argument, reading: Reading, paths: Sequence[str]) -> Argument:
@@ -167,6 +134,7 @@ def model_from_fields(found: Survey) -> str | None:
 def next_command(found: Survey, sources: Sequence[str], reading: Reading) -> str:
     """The next command: certify if the scores can be read, else inspect-scores with the missing choices."""
     replaced = {each.name for each in found.proposal} & {"model_from", "replicate_from"}
+    replaced |= {"column"} if isinstance(found.error, NeedlessColumnError) else set()
     made = [Argument(name, value) for name, value in reading.changed().items() if name not in replaced]
     command, fields = "inspect-scores", model_from_fields(found)
     if found.scores is not None and fields is not None and len(found.scores.models) == 1:
@@ -180,6 +148,8 @@ def next_command(found: Survey, sources: Sequence[str], reading: Reading) -> str
         command = "diagnose" if of_one_model else "certify"
         made.append(Argument("incomplete", "zero" if of_one_model else found.remedy))
     made += found.proposal
+    if found.decisions:
+        return shlex.join(["bbedge", command, *sources, *(word for argument in made for word in argument.words)])
     if found.to_choose and not any(each.name == "metric" for each in made):
         made.append(Argument("metric", _metrics(found)))
     several_filters = any(len(of_task) > 1 for of_task in found.samples.filters.values())

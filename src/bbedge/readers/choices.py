@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import PurePath
@@ -18,18 +18,55 @@ OTHER_BLOCKS: tuple[Part, ...] = (Argument("blocks", "item"), " or ", Argument("
 """The blocks that need no column."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """What could be meant."""
+
+    argument: Argument
+    """What to pass if it is."""
+    examples: tuple[str, ...] = ()
+    """Some of its values."""
+    reasons: tuple[str, ...] = ()
+    """What speaks for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """Something that files do not say, and that nobody but their owner knows."""
+
+    question: str
+    """What has to be decided."""
+    candidates: tuple[Candidate, ...]
+    """The possible answers."""
+
+
 class OpenChoiceError(FormatError):
     """Files that cannot be read until something is chosen."""
 
     proposal: tuple[Argument, ...] = ()
-    """Arguments with which they may be read: an example, made without looking at scores."""
+    """Arguments that are certainly meant, or of a log an example; made without looking at scores."""
+    by_columns: bool = False
+    """Whether the columns of tables may answer it."""
+    decision: Decision | None = None
+    """What has to be decided, where nothing is certain."""
 
     @classmethod
     def proposing(cls, proposal: Sequence[Argument], *parts: Part) -> Self:
-        """The error with an example of what to choose."""
+        """The error with what to choose."""
         error = cls(*parts)
         error.proposal = tuple(proposal)
         return error
+
+    @classmethod
+    def asking(cls, question: str, answers: Iterable[Candidate], *parts: Part) -> Self:
+        """The error with what has to be decided."""
+        error = cls(*parts)
+        error.decision = Decision(question=question, candidates=tuple(answers))
+        return error
+
+
+class NeedlessColumnError(DomainError):
+    """A column was named for logs, which are read without."""
 
 
 class ChoiceNeededError(OpenChoiceError):

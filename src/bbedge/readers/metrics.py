@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from bbedge.errors import Argument, Blank, DataError, DomainError, FormatError, Part
 from bbedge.readers.choices import Range
+from bbedge.readers.evidence import check_name
 from bbedge.readers.logs.contract import Log, LogRun, LogSample
 from bbedge.readers.logs.fields import number
 from bbedge.readers.tables.columns import mapped_to_unit
@@ -36,6 +37,8 @@ class MetricScales:
     """The ranges that were declared."""
     usual: Range
     """The range of all other metrics."""
+    asks: bool = True
+    """Whether names such as error leave open whether less is better; False where somebody said that it is not."""
     _used: dict[str, Range] = field(default_factory=dict)
 
     def is_mirrored(self, metric: str) -> bool:
@@ -54,6 +57,8 @@ class MetricScales:
 
     def mapped_column(self, metric: str, column: pl.Series, *, place: Callable[[int], str]) -> NDArray[np.float64]:
         """A column of numbers or truth values on the scale from 0 to 1, NaN where there is none."""
+        if self.asks and metric not in self.ranges:
+            check_name(metric, place(0), of="metric", ranged=True)
         worst, best = self._range(metric)
         return mapped_to_unit(
             column, worst, best, place=place, problem=lambda value: _problem(metric, value, worst, best)
@@ -143,9 +148,23 @@ class EveryMetric:
         return tuple(name for name in every if name in sample.scores)
 
 
-def check_direction(metric: str, run: LogRun, scales: MetricScales | None, *, name: str) -> None:
-    """Refuse a metric of which the log says that less is better, unless its declared range says so too."""
-    if metric not in run.lower_is_better or (scales is not None and scales.is_mirrored(metric)):
+def mirrored_note(low: float, high: float) -> Note:
+    """What to say where less is better for all scores."""
+    return Note(
+        kind="log",
+        text=f"Less is better, as declared: every score is mirrored in its range, so that {low:g} counts as {high:g} "
+        f"and {high:g} as {low:g}.",
+    )
+
+
+def check_direction(metric: str, run: LogRun, scales: MetricScales | None, *, name: str, reading: Reading) -> None:
+    """Refuse a metric of which less is or may be better, unless its declared range, or the option, says so too."""
+    ranged = scales is not None and metric in scales.ranges
+    if metric not in run.lower_is_better:
+        if not ranged and reading.less_is_better is None and metric not in run.higher_is_better:
+            check_name(metric, name, of="metric", ranged=scales is not None)
+        return
+    if reading.less_is_better or (scales is not None and scales.is_mirrored(metric)):
         return
     said = f"{name}: the log says that less is better for the metric {quoted(metric)}"
     if scales is not None and metric in scales.ranges:
@@ -157,7 +176,9 @@ def check_direction(metric: str, run: LogRun, scales: MetricScales | None, *, na
     raise FormatError(
         f"{said}; declare its worst and its best possible value with ",
         Argument("metric_range", {shown(metric): (Blank("WORST"), Blank("BEST"))}),
-        ", so that its scores are mirrored, or choose another metric",
+        ", so that its scores are mirrored, or with ",
+        Argument("less_is_better", True),
+        " if its range is that of all scores; or choose another metric",
     )
 
 

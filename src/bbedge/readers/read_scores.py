@@ -50,7 +50,8 @@ def read_scores(
     ``blocks`` is ``None`` (the block column if there is one, otherwise every item for itself), ``"item"``, ``"one"``,
     or the name of a column or of a field of the log such as ``metadata.dialogue_id``. ``column`` names the column of a
     role where the usual names do not fit: ``{"item": "question_id"}``. Scores are mapped from ``score_range`` to
-    [0, 1]. ``max_size`` raises the limits of what small files may turn into.
+    [0, 1], and mirrored in it if ``less_is_better``; names of scores such as ``error`` need it, or ``False``.
+    ``max_size`` raises the limits of what small files may turn into.
 
     ``format``, ``metric``, ``filter``, ``model_name``, ``model_from`` and ``replicate_from`` say what logs and paths
     cannot say by themselves, ``skip`` and ``drop_column`` what is left out on purpose, ``merge_names`` that models

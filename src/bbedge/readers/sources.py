@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -15,6 +15,7 @@ from bbedge.errors import Argument, Blank, DomainError, FormatError
 from bbedge.readers.archives import ZIP, unpacked
 from bbedge.readers.choices import NAMED, OpenChoiceError, name_origin, skip_pattern
 from bbedge.readers.limits import LimitError, UnpackedLimitError
+from bbedge.readers.logs.contract import Glimpse
 from bbedge.readers.opening import (
     PIPED,
     STANDARD_INPUT,
@@ -112,6 +113,7 @@ def find_sources(
     reading: Reading,
     *,
     collect: bool = False,
+    progress: Callable[[str], None] | None = None,
 ) -> Sources:
     """Look into folders and patterns, and recognise every file but the list of items.
 
@@ -124,7 +126,7 @@ def find_sources(
         raise DomainError(Argument("format"), f" {quoted(format)} is not known; choose {known}")
     for role in reversed(NAMED):
         name_origin(reading, role)  # refuses what cannot be understood
-    search = _Search(reading=reading)
+    search = _Search(reading=reading, report=progress or (lambda _: None))
     for each in given:
         if each in STANDARD_INPUT:
             search.add(_piped(format))
@@ -138,6 +140,7 @@ class _Search:
     """What was found so far."""
 
     reading: Reading
+    report: Callable[[str], None]
     found: Sources = field(default_factory=Sources)
     files: dict[str, Source] = field(default_factory=dict)
 
@@ -157,15 +160,25 @@ class _Search:
                 continue
             if not searched or items is None or os.path.realpath(path) != os.path.realpath(items):
                 found |= self._recognise(path, searched=searched)
-        if not found and searched:
+        if found or not searched:
+            return
+        # Where a folder has nothing else, its tables are what was meant; what they lack is said of each.
+        tables = [path for path in paths if path in self.found.unread and is_table(path) and _has_rows(path)]
+        self.found.unread = [path for path in self.found.unread if path not in tables]
+        for path in tables:
+            self.add(Source(path=path, reader=None))
+        if not tables:
+            seen = "".join(f"\n{shown_path(path)}{_seen(path)}" for path in paths[:_MOST_REFUSED])
             raise FormatError(
                 f"{shown_path(given)}: none of the {len(paths)} files there holds scores that can be recognised; "
-                "expected logs or score tables: name the files, and say what they are with ",
+                f"expected logs, or tables with columns for model, item and score, and found{seen}\n"
+                "Name the files, and say what they are with ",
                 Argument("format"),
             )
 
     def _recognise(self, path: str, *, searched: bool) -> bool:
         """Put a file where it belongs; whether it may have scores."""
+        self.report(f"looking at {path}")
         try:
             source = _recognised(path, self.reading, searched=searched)
         except LimitError:
@@ -217,9 +230,11 @@ def _refusal(refused: Sequence[tuple[str, FormatError]]) -> FormatError:
             "\nFix them, or leave files out on purpose with ",
             Argument("skip", (Blank("PATTERN"),)),
         )
-    return (
-        OpenChoiceError.proposing(first.proposal, *parts) if isinstance(first, OpenChoiceError) else FormatError(*parts)
-    )
+    if not isinstance(first, OpenChoiceError):
+        return FormatError(*parts)
+    error = OpenChoiceError.proposing(first.proposal, *parts)
+    error.by_columns, error.decision = first.by_columns, first.decision
+    return error
 
 
 def _recognised(path: str, reading: Reading, *, searched: bool) -> Source | Literal["beside", "unread"]:
@@ -299,6 +314,11 @@ def _records_of(path: str) -> Literal["rows", "scores", "inside", "none"]:
     return "rows" if found.key in _RESULTS or found.form == "objects" else "inside"
 
 
+def _has_rows(path: str) -> bool:
+    """Whether a table has rows: not one of the summaries and settings that are JSON documents, and not empty."""
+    return Path(path).stat().st_size > 0 and (not is_document(path) or _records_of(path) == "rows")
+
+
 def _spreadsheet(path: str) -> FormatError:
     return FormatError(
         f"{shown_path(path)}: a spreadsheet of a kind that is not read; save the sheet as CSV (in UTF-8), with one "
@@ -310,10 +330,16 @@ def _unknown(path: str) -> FormatError:
     known = ", ".join((*SEPARATORS, *JSON_LINES, JSON, *PARQUET, *SHEETS))
     logs = ", ".join(reader.title for reader in readers().values())
     return FormatError(
-        f"{shown_path(path)}: neither its name nor its content is known; expected a table, {known} "
+        f"{shown_path(path)}{_seen(path)}: neither its name nor its content is known; expected a table, {known} "
         f"(text also with .gz), or a log of {logs}: rename the file or convert it, or say what it is with ",
         Argument("format"),
     )
+
+
+def _seen(path: str) -> str:
+    """The keys or columns that a file begins with, for a message."""
+    names = list(Glimpse.of(path).first if is_regular(path) else ())
+    return f" with the keys {listed(names, limit=12)}" if names else ""
 
 
 def _piped(format: str | None) -> Source:  # noqa: A002

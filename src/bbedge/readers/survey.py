@@ -13,8 +13,8 @@ from msgspec import structs
 
 from bbedge.errors import Argument, BbedgeError
 from bbedge.readers.assemble.missing_refusal import MissingByModel, MissingCellsError
-from bbedge.readers.candidates import proposed
-from bbedge.readers.choices import ChoiceNeededError
+from bbedge.readers.candidates import Proposal, proposed
+from bbedge.readers.choices import ChoiceNeededError, Decision
 from bbedge.readers.limits import LimitError, limited
 from bbedge.readers.logs.contract import open_log
 from bbedge.readers.logs.fields import field_paths
@@ -158,7 +158,9 @@ class Survey:
     differing: tuple[Differing, ...]
     """Arguments in which logs of one model differ, if no field was chosen to name models."""
     proposal: tuple[Argument, ...] = ()
-    """Arguments with which they could be read, or would come closer to it: an example, made without the scores."""
+    """Arguments with which they could be read, or would come closer to it; made without the scores."""
+    decisions: tuple[Decision, ...] = ()
+    """What has to be decided before any command is proposed."""
 
     @property
     def refused(self) -> str:
@@ -175,9 +177,9 @@ def survey(
     """
     count, files = SampleCounts(), []
     scores, refusal, to_choose, gaps = None, None, False, None
-    proposal: tuple[Argument, ...] = ()
+    proposal = Proposal()
     with limited(reading.max_size):
-        found = find_sources(sources, reading, collect=True)
+        found = find_sources(sources, reading, collect=True, progress=progress)
         for source in (*found.files, *(Source(path=path, reader=None) for path, _ in found.refused)):
             if progress is not None:
                 progress(f"looking at {source.path}")
@@ -190,9 +192,9 @@ def survey(
         except BbedgeError as error:
             refusal = error
             gaps = error if isinstance(error, MissingCellsError) else None
-            paths = [source.path for source in found.files] + [path for path, _ in found.refused]
-            proposal, left = proposed(error, read, reading, paths)
-            to_choose = isinstance(left, ChoiceNeededError)
+            refused = [Source(path=path, reader=None) for path, _ in found.refused]
+            proposal = proposed(error, read, reading, (*found.files, *refused))
+            to_choose = isinstance(proposal.left, ChoiceNeededError)
     return Survey(
         files=tuple(files),
         beside=len(found.beside),
@@ -207,7 +209,8 @@ def survey(
         remedy=None if gaps is None else gaps.remedy,
         missing={} if gaps is None else gaps.missing,
         differing=() if reading.model_from is not None else differing_arguments(count.runs),
-        proposal=proposal,
+        proposal=proposal.arguments,
+        decisions=proposal.decisions,
     )
 
 

@@ -18,23 +18,23 @@ UNIT = (0.0, 1.0)
 Role = Literal["model", "item", "replicate", "block", "score"]
 """What a column of a table can hold."""
 ROLES: tuple[Role, ...] = get_args(Role)
-TAKEN = ("blocks", "incomplete", "drop_column", "format", "metric", "filter", "subset", "macro", "weights", "views")
-"""The options that verification takes from a certificate."""
 SUITE = ("macro", "weights", "views", "share")
 """The options that say which means are compared."""
+TAKEN = (
+    *("blocks", "incomplete", "less_is_better", "drop_column", "format", "metric", "filter", "subset"),
+    *SUITE[:3],
+)
+"""The options that verification takes from a certificate."""
 ABOUT_ITEMS = ("items", "item_column", "metric_range", "without_metric")
 """The options about what is known of items and metrics beyond their scores."""
 
-_LOGS = "Options for logs"
-_SUITES = "Options for categories, weights and suites"
-_METRIC = "metric"
+_LOGS, _SUITES, _METRIC = "Options for logs", "Options for categories, weights and suites", "metric"
 
 
 class ReadingRecord(Sparse, frozen=True, kw_only=True, forbid_unknown_fields=False):
     """The options that files were read with, where they are not the default; bbedge verify reads as they say.
 
-    Those that decide what a model or a run is called, which files and columns are read, and in which direction a metric
-    counts are not taken from a certificate: whoever verifies it passes them.
+    Names of models and runs, what to read, and ranges of metrics are not taken from it: who verifies passes them.
     """
 
     blocks: Annotated[
@@ -57,6 +57,13 @@ class ReadingRecord(Sparse, frozen=True, kw_only=True, forbid_unknown_fields=Fal
             metavar="POLICY",
         ),
     ] = "refuse"
+    less_is_better: Annotated[
+        bool | None,
+        option(
+            "Whether less is better: then scores are mirrored in their range. Names such as error or latency need it.",
+            names="--less-is-better/--more-is-better",
+        ),
+    ] = None
     drop_column: Annotated[
         Names,
         option(
@@ -356,6 +363,7 @@ class ReadingOptions(ScaleArgument, total=False):
 
     blocks: str | None
     incomplete: str
+    less_is_better: bool | None
     column: Mapping[str, str] | str | Iterable[str]
     drop_column: str | Iterable[str]
     skip: str | Iterable[str]

@@ -259,7 +259,8 @@ def test_options_of_logs_are_refused_for_tables_and_the_other_way_round(tmp_path
     (tmp_path / "a.csv").write_text("model,item,score\na,q,1\nb,q,0\n")
     assert "metric is for logs, and" in refusal(tmp_path / "a.csv", metric=("acc",))
     path = inspect_log(tmp_path / "a.eval")
-    assert "column={'score': 'acc'} is for tables, and" in refusal(path, column={"score": "acc"})
+    message = refusal(path, column={"score": "acc"})
+    assert "a log of Inspect AI, which is read without column={'score': 'acc'}: leave it out" in message
 
 
 def test_perturbed_rows_of_helm_are_left_out_and_counted(tmp_path):

@@ -378,3 +378,32 @@ def test_a_log_with_the_name_of_a_table_is_still_a_log(name, tmp_path):
     (sample, *_) = sorted((LOGS / "promptfoo").rglob("out.json"))
     (tmp_path / name).write_bytes(sample.read_bytes())
     assert survey([str(tmp_path / name)]).files[0].kind == "promptfoo"
+
+
+@pytest.mark.parametrize("pair", [("model_1", "model_2"), ("model_a", "model_b"), ("Assistant A", "assistant_b")])
+def test_pairwise_judgements_are_named_as_such(tmp_path, pair):
+    rows = [{"question_id": q, pair[0]: "a", pair[1]: "b", "winner": "tie", "score": 1} for q in ITEMS]
+    message = str(refusal(written(tmp_path / "a.json", rows)))
+    if " " in pair[0]:
+        assert "no column for the model" in message
+        return
+    assert f"a file of pairwise judgements: every row has a winner of '{pair[0]}', '{pair[1]}'" in message
+    assert "wins against one baseline" in message
+
+
+def test_what_was_seen_is_said_where_nothing_is_known(tmp_path):
+    written(tmp_path / "a.json", {"accuracy": 0.5, "model": "a"})
+    assert "a.json with the keys 'accuracy', 'model': neither" in str(refusal(tmp_path / "a.json"))
+    assert "and found\n" in str(refusal(tmp_path))
+    assert "a.json with the keys 'accuracy', 'model'" in str(refusal(tmp_path))
+    written(tmp_path / "b.csv", "gold,pred\n1,2\n")
+    assert "b.csv: no column for the model; the columns are 'gold', 'pred'" in str(refusal(tmp_path))
+
+
+def test_the_search_of_a_folder_reports_every_file(tmp_path):
+    for n in range(3):
+        written(tmp_path / f"{n}.json", {"results": RECORDS[n : n + 1]})
+    said = []
+    with pytest.raises(DataError):
+        read_scores(tmp_path, progress=said.append)
+    assert said[:3] == [f"looking at {tmp_path / f'{n}.json'}" for n in range(3)]

@@ -93,7 +93,7 @@ def test_truth_values_fit_only_the_scale_from_0_to_1(tmp_path):
 
 
 def test_a_range_for_no_metric_is_refused(tmp_path):
-    message = refusal(logs(tmp_path), metric_range={"were": (1.0, 0.0)}, error=DomainError)
+    message = refusal(logs(tmp_path), metric_range={"wer": (1.0, 0.0), "were": (1.0, 0.0)}, error=DomainError)
     assert "'acc', 'wer'" in message
     for bad in ((1.0, 1.0), (0.0, float("inf")), (float("nan"), 1.0)):
         with pytest.raises(DomainError, match="two different finite numbers"):
@@ -212,7 +212,9 @@ def test_tables_with_a_metric_column(tmp_path, kind):
             ChoiceNeededError, match="items have scores of 2 metrics, 'acc', 'seconds'; choose one"
         ) as it:
             read_scores(source, score_range=score_range)
-        assert it.value.proposal == (Argument("metric", ("acc",)),)
+        assert not it.value.proposal
+        answers = [candidate.argument for candidate in it.value.decision.candidates]
+        assert answers == [Argument("metric", ("acc",)), Argument("metric", ("seconds",))]
     chosen = read_scores(source, metric=("acc",))
     assert (chosen.items, chosen.values[0].tolist()) == (("q1", "q2"), [[1.0, 1.0], [0.0, 0.0]])
     with pytest.raises(FormatError, match="no row of the metric 'f1'; the table has 'acc', 'seconds'"):

@@ -236,7 +236,7 @@ def test_seeds_need_not_be_consecutive(tmp_path):
 def test_progress_names_the_file(tmp_path):
     told = []
     read_scores(write(tmp_path / "a.csv", LONG), progress=told.append)
-    assert told[0] == f"reading {tmp_path / 'a.csv'}"
+    assert told[:2] == [f"looking at {tmp_path / 'a.csv'}", f"reading {tmp_path / 'a.csv'}"]
 
 
 def test_importing_the_package_does_not_import_polars():

@@ -49,7 +49,7 @@ def test_wrong_separator_is_recognised(tmp_path):
 
 def test_two_aliases(tmp_path):
     message = csv_refusal(tmp_path, "model,task,prompt,score\na,q,p,1\n", error=FormatError)
-    says(message, "'task', 'prompt' could each be the item", "column={'item': NAME}", "column={'item': 'task'}")
+    says(message, "'task', 'prompt' could each be the item", "column={'item': NAME}")
 
 
 def test_chosen_column_that_does_not_exist(tmp_path):

@@ -125,7 +125,9 @@ def test_a_name_that_looks_like_a_pattern_is_a_name_if_there_is_such_a_file(tmp_
 
 def test_a_file_of_no_known_kind_is_refused_with_the_known_ones(tmp_path):
     (tmp_path / "a.json").write_text('{"some": "thing"}')
-    with pytest.raises(FormatError, match=r"a\.json: neither its name nor its content is known.* Inspect AI"):
+    with pytest.raises(
+        FormatError, match=r"a\.json with the keys 'some': neither its name nor its content is known.* Inspect AI"
+    ):
         read_scores(tmp_path / "a.json")
     with pytest.raises(FormatError, match="none of the 1 files there holds scores"):
         read_scores(tmp_path)

@@ -154,6 +154,8 @@ class Coder:
 
     scale: tuple[float, float] | None
     """The scale to map scores from; None keeps scores as they are, and the block of every row."""
+    less_is_better: bool = False
+    """Whether scores are mirrored in their scale."""
     vocabularies: dict[Role, Vocabulary] = field(default_factory=dict)
     """The names of each role."""
     chunks: list[RowChunk] = field(default_factory=list)
@@ -278,10 +280,9 @@ class Coder:
         low, high = self.scale
         return mapped_to_unit(
             column,
-            low,
-            high,
+            *((high, low) if self.less_is_better else (low, high)),
             place=lambda row: table.location_of_row(first_row + row),
-            problem=lambda given: _range_problem(given, low, high),
+            problem=lambda given: _range_problem(given, low, high, table.usual_range),
         )
 
 
@@ -304,7 +305,7 @@ def _narrow(scores: NDArray[np.float64]) -> NDArray[Any]:
     return scores
 
 
-def _range_problem(given: float | bool, low: float, high: float) -> tuple[Part, ...]:
+def _range_problem(given: float | bool, low: float, high: float, usual: tuple[float, float] | None) -> tuple[Part, ...]:
     if isinstance(given, bool):
         return (
             f"score {str(given).lower()} is not a number in the range {low:g} to {high:g}; leave ",
@@ -316,6 +317,8 @@ def _range_problem(given: float | bool, low: float, high: float) -> tuple[Part, 
         return ("score NaN is not a number; leave the score empty where the sample failed, or repeat the sample",)
     if math.isinf(score):
         return (f"score {score} is infinite; expected a number in [{low:g}, {high:g}]: check the metric",)
+    if usual is not None and usual != (low, high):
+        return f"score {score!r} is outside [{low:g}, {high:g}]; pass ", Argument("score_range", usual)
     wider = ((0, top) for top in (1, 10, 100) if top >= high and (low, high) != (0, top) and 0 <= score <= top)
     return (
         f"score {score!r} is outside [{low:g}, {high:g}]; pass ",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import PurePath
 
 import numpy as np
@@ -12,15 +13,20 @@ from bbedge.errors import Argument, Part
 from bbedge.readers.assemble.coding import Coder, RowChunk
 from bbedge.readers.assemble.grid import Grid, grouped
 from bbedge.readers.assemble.pairing import model_of_files, path_pattern
-from bbedge.readers.choices import OpenChoiceError
+from bbedge.readers.choices import Candidate, OpenChoiceError
+from bbedge.readers.evidence import PART_OF_ITEM, is_called, plain_name
 from bbedge.readers.tables import Table
 from bbedge.readers.tables.columns import ROLES, Role
-from bbedge.readers.tables.shaped import ShapedTable
+from bbedge.readers.tables.shaped import BETWEEN, ShapedTable
 from bbedge.text import listed, quoted, shown, shown_path
 
 _NUMBER = "remove one, or give repeated runs different numbers in a column named replicate"
-# Words in names of columns that count runs, rather than being a part of what an item is called.
-_RUNS = ("run", "attempt", "iter", "rep", "trial", "seed", "sample", "rollout", "epoch", "generation", "try")
+_BY_NAME = ("file", "folder")
+_MEANINGS: Mapping[Role, str] = {
+    "replicate": "if it counts repeated runs",
+    "item": "if it is a part of the item",
+    "model": "if its values are compared, as prompts or settings are",
+}
 # Beyond these it is not worth finding out which file repeats the others.
 _MOST_COMPARED, _MOST_FILES = 5_000_000, 200
 _MOST_ROWS, _LONGEST = 100_000, 60
@@ -47,7 +53,7 @@ def check_unique(coder: Coder, grid: Grid) -> None:
         f"{quoted(grid.names[2][item])}, replicate {quoted(grid.names[0][replicate])}, first given at "
         f"{earlier.table.location_of_row(first)} ({count} such rows in all); "
     )
-    raise RepeatedScoreError.proposing(*_remedy(coder, grid, (earlier, chunk), said))
+    raise _refusal(coder, grid, (earlier, chunk), said)
 
 
 def _in_groups(coder: Coder, grid: Grid) -> tuple[int, int, int]:
@@ -84,37 +90,57 @@ def _sorted(coder: Coder, grid: Grid) -> tuple[int, int, int]:
     return len(again), second, int(cells[second])
 
 
-def _remedy(
-    coder: Coder, grid: Grid, chunks: tuple[RowChunk, RowChunk], said: str
-) -> tuple[Sequence[Argument], *tuple[Part, ...]]:
-    """What may have been meant: the proposal, and the parts of the message."""
+def _refusal(coder: Coder, grid: Grid, chunks: tuple[RowChunk, RowChunk], said: str) -> RepeatedScoreError:
+    """The error, with what may have been meant."""
     tables = chunks[0].table, chunks[1].table
-    if any(not isinstance(table, ShapedTable) or not table.path or table.wide for table in tables):
-        return (), said + _NUMBER
+    if not isinstance(tables[0], ShapedTable) or any(not table.path or table.wide for table in tables):
+        return RepeatedScoreError(said + _NUMBER)
     if tables[0] is not tables[1]:
-        return _of_files(coder, grid, tables, said)
+        return RepeatedScoreError.proposing(*_of_files(coder, grid, tables, said))
     apart = distinguishing_columns(tables[0], chunks[0].columns)
     if not apart:
-        return (), said + _NUMBER
-    column, item = apart[0], chunks[0].columns["item"]
-    replicate, joined = {"replicate": column}, {"item": f"{item}+{column}"}
-    is_run = any(word in column.casefold() for word in _RUNS)
-    return (
-        (Argument("column", replicate if is_run else joined),),
+        return RepeatedScoreError(said + _NUMBER)
+    columns = {role: name for role, name in chunks[0].columns.items() if role not in tables[0].given}
+    rows = tables[0].plain.head(_MOST_ROWS)
+    meanings = [_meanings(column, columns, rows) for column in apart]
+    parts = (
         f"{said}these rows differ in column {listed(apart)}: pass ",
-        Argument("column", {role: shown(name) for role, name in replicate.items()}),
+        meanings[0]["replicate"].argument,
         " if it counts repeated runs, or ",
-        Argument("column", {role: shown(name) for role, name in joined.items()}),
+        meanings[0]["item"].argument,
         " if it is a part of the item; otherwise remove one of them",
     )
+    # Only a name tells the number of a run from one of several prompts; but what differs from item to item is neither.
+    pairs = {(row.get(columns["item"]), row.get(apart[0])) for row in rows}
+    crossed = len(pairs) == len({item for item, _ in pairs}) * len({value for _, value in pairs})
+    is_part = PART_OF_ITEM.search(plain_name(apart[0])) or (not crossed and is_called(apart[0], "item", "for"))
+    is_run = is_called(apart[0], "replicate", "for")
+    if len(apart) == 1 and (is_run or is_part):
+        return RepeatedScoreError.proposing([meanings[0]["replicate" if is_run else "item"].argument], *parts)
+    question = f"Rows of one model and one item differ in {listed(apart)}: what is that?"
+    return RepeatedScoreError.asking(question, (candidate for each in meanings for candidate in each.values()), *parts)
+
+
+def _meanings(column: str, columns: Mapping[Role, str], rows: Sequence[Mapping[str, object]]) -> dict[Role, Candidate]:
+    """What a column that tells rows of one model and one item apart may be."""
+    values = tuple(islice(dict.fromkeys(shown(str(row.get(column)), 24) for row in rows), 3))
+    names: dict[Role, str] = {role: BETWEEN.join(filter(None, (columns.get(role), column))) for role in _MEANINGS}
+    return {
+        role: Candidate(argument=Argument("column", {role: names[role]}), examples=values, reasons=(why,))
+        for role, why in _MEANINGS.items()
+    }
 
 
 def _of_files(
     coder: Coder, grid: Grid, tables: tuple[Table, Table], said: str
 ) -> tuple[Sequence[Argument], *tuple[Part, ...]]:
     """Two files with the same cells are two runs, or one of them repeats the other."""
-    skip, runs = _repeating(coder, grid), _run_of_file(coder, [table.path for table in tables])
-    proposal: tuple[Argument, ...] = (runs,) if runs is not None and "replicate" not in coder.vocabularies else ()
+    paths = [table.path for table in tables]
+    skip, runs = _repeating(coder, grid), _run_of_file(coder, paths)
+    # Files of several prompts or settings have other names, and are no runs of one thing.
+    numbered = len({re.sub("[0-9]+", "", path) for path in paths}) == 1
+    certain = runs is not None and "replicate" not in coder.vocabularies and (numbered or runs.value not in _BY_NAME)
+    proposal: tuple[Argument, ...] = (runs,) if runs is not None and certain else ()
     if skip is not None:
         proposal = (Argument("skip", (skip.path,)),)
     leave_out = (

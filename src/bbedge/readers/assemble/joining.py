@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bbedge.errors import Argument, DomainError, FormatError
+from msgspec import structs
+
+from bbedge.errors import Argument, Blank, DomainError, FormatError
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.assemble.grid import grouped, ordered_replicates
 from bbedge.readers.assemble.pairing import path_notes, with_runs
@@ -16,6 +18,7 @@ from bbedge.readers.assemble.shaping import (
     Described,
     Shaping,
     check_alike,
+    check_directions,
     check_headline,
     check_one_metric,
     describe,
@@ -25,7 +28,7 @@ from bbedge.readers.choices import field_naming_models, replicates_are_seeds
 from bbedge.readers.logs.naming import check_same_questions, merge_models, merged_notes, refuse_shared_names
 from bbedge.readers.logs.runs import Watch, check_caches, check_copies, run_notes
 from bbedge.readers.logs.table import LogTable
-from bbedge.readers.metrics import MetricScales
+from bbedge.readers.metrics import MetricScales, mirrored_note
 from bbedge.readers.sources import Sources, find_sources, fingerprint
 from bbedge.readers.tables.columns import is_seed
 from bbedge.readers.tables.frames import Frame
@@ -77,16 +80,26 @@ def join_rows(
     progress: Callable[[str], None] | None = None,
 ) -> CodedRows:
     """Read everything. Scores that are not ``mapped`` to [0, 1] are not checked against the score range either."""
+    for name in () if mapped else ("metric_range", "less_is_better"):
+        if getattr(reading, name):
+            raise DomainError(Argument(name), " has no effect here: scores are kept as they are; leave it out")
+    if not mapped:
+        reading = structs.replace(reading, less_is_better=False)  # which nobody has to decide for this
     watch, wanted = Watch(), describe(reading)
     book = watch.book
     scales = None
     if mapped and (METRIC in wanted.names or reading.metric_range):
-        scales = MetricScales(ranges=reading.metric_ranges, usual=reading.score_range)
-    if not mapped and reading.metric_range:
-        raise DomainError(Argument("metric_range"), " has no effect here: scores are kept as they are; leave it out")
+        asks = reading.less_is_better is None
+        scales = MetricScales(ranges=reading.metric_ranges, usual=reading.score_range, asks=asks)
+    if scales is not None and reading.less_is_better:
+        raise DomainError(
+            Argument("less_is_better", True),
+            " is about the only score that is read; where metrics have ranges, declare the direction of each with ",
+            Argument("metric_range", {Blank("NAME"): (Blank("WORST"), Blank("BEST"))}),
+        )
     shaping = Shaping(chosen=chosen_columns(reading), reading=reading, described=wanted, scales=scales)
     paths = [os.fspath(each) for each in given if isinstance(each, str | os.PathLike)]
-    sources = find_sources(paths, reading)
+    sources = find_sources(paths, reading, progress=progress)
     tables = _opened(given, sources, shaping, watch)
     logs = [table for table in tables if isinstance(table, LogTable)]
     shaping.check(tables, logs)
@@ -100,10 +113,11 @@ def join_rows(
         raise with_runs(error, [source.path for source in sources.files]) from None
     for role in ("replicate", "block", ORIGINAL):
         check_alike(tables, roles, role)
+    check_directions(tables, roles, reading)
 
     # The scales of metrics map the scores before they are coded.
     scale = reading.score_range if mapped else None
-    coder = Coder(scale=scale if scales is None else UNIT)
+    coder = Coder(scale=scale if scales is None else UNIT, less_is_better=bool(reading.less_is_better))
     report = progress or (lambda _: None)
     for table, its_roles in zip(tables, roles, strict=True):
         report(f"reading {table.name}")
@@ -148,6 +162,7 @@ def join_rows(
         notes=(
             *(_log_notes(logs, watch, replicates) if logs else ()),
             *(scales.notes() if scales is not None else ()),
+            *([mirrored_note(*reading.score_range)] if reading.less_is_better else ()),
             *wide_notes(tables, reading),
             *merged_notes(merged),
             *(path_notes(coder) if len(replicates) == 1 else ()),

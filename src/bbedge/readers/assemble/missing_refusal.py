@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from bbedge.errors import Argument, DataError, Part
+from bbedge.errors import Argument, Blank, DataError, Part
 from bbedge.readers.assemble.missing_scores import (
     PLURALS,
     Axis,
@@ -49,6 +49,16 @@ class MissingCellsError(DataError):
 def refusal(gaps: MissingCells, *why: Part) -> MissingCellsError:
     """The error for missing scores; ``why`` is what is in the way of the policy that was asked for."""
     hints = similar_hint(gaps.names[1])
+    # Where every model lacks at least half of all scores, items, rather than scores, are not what they seem.
+    cells = gaps.shape[0] * gaps.shape[2]
+    apart = gaps.outline is not None and 2 * int(gaps.outline.by_kind.sum(axis=(0, 1)).min()) >= cells
+    if apart:
+        hints = (
+            "No model has a score on most items, as where every answer has an identifier of its own: check that ",
+            Argument("column", {"item": Blank("NAME")}),
+            " names what all models have in common.\n",
+            *hints,
+        )
     error = MissingCellsError(f"{gaps.sources}: ", *why, *hints, *_report(gaps), gaps.hint)
     if gaps.outline is not None:
         counts = gaps.outline.by_kind.sum(axis=1)
@@ -57,7 +67,7 @@ def refusal(gaps: MissingCells, *why: Part) -> MissingCellsError:
             for model, of_model in zip(gaps.names[1], counts.T, strict=True)
             if of_model.any()
         }
-    error.remedy = _remedy(gaps)
+    error.remedy = None if apart else _remedy(gaps)
     return error
 
 

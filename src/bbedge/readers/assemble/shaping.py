@@ -7,22 +7,23 @@ from dataclasses import dataclass, replace
 
 from bbedge.errors import Argument, Blank, DomainError, FormatError
 from bbedge.readers.assemble.coding import Coder
-from bbedge.readers.candidates import with_score_proposal
 from bbedge.readers.choices import (
     NAMED,
     OTHER_BLOCKS,
+    NeedlessColumnError,
     check_model_names,
     choice_for_logs,
     name_in_path,
     name_origin,
 )
+from bbedge.readers.evidence import check_name
 from bbedge.readers.lists import Items, read_items
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.metrics import MetricScales
 from bbedge.readers.sources import Source, open_table
 from bbedge.readers.tables import PlainTable, Table
 from bbedge.readers.tables.columns import Role
-from bbedge.readers.tables.roles import METRIC, METRICS, ORIGINAL, ColumnError, column_key, find_roles, with_columns
+from bbedge.readers.tables.roles import METRIC, METRICS, ORIGINAL, column_key, find_roles, with_columns
 from bbedge.readers.tables.shaped import ShapedTable, as_wide, several_metrics, with_chosen
 from bbedge.records.notes import Note
 from bbedge.records.reading import Reading
@@ -213,17 +214,14 @@ class Shaping:
 
     def _columns(self, table: ShapedTable, described: Sequence[str]) -> dict[Role, str]:
         chosen = {role: name for role, name in self.chosen.items() if role not in table.given}
-        try:
-            found = find_roles(
-                table.columns(),
-                table=table.name,
-                chosen=chosen,
-                blocks=self.reading.blocks,
-                described=described,
-                given=tuple(table.given),
-            )
-        except ColumnError as error:
-            raise with_score_proposal(error, table, chosen) from None
+        found = find_roles(
+            table.columns(),
+            table=table.name,
+            chosen=chosen,
+            blocks=self.reading.blocks,
+            described=described,
+            given=tuple(table.given),
+        )
         return with_columns(found, described, table=table.name)
 
     def check(self, tables: Sequence[LogTable | ShapedTable], logs: Sequence[LogTable]) -> None:
@@ -256,16 +254,19 @@ class Shaping:
     def _check_names(self, tables: Sequence[Table], logs: Sequence[LogTable]) -> None:
         columns = [role for role in self.chosen if role != "block"]
         if len(logs) == len(tables) and columns:
-            raise DomainError(
+            raise NeedlessColumnError(
+                f"{logs[0].name}: a log of {logs[0].reader.title}, which is read without ",
                 Argument("column", {columns[0]: self.chosen[columns[0]]}),
-                f" is for tables, and {logs[0].name} is a log; use ",
+                ": leave it out; ",
                 Argument("metric"),
                 ", ",
                 Argument("model_name"),
                 ", ",
                 Argument("replicate_from"),
-                " or ",
+                " and ",
                 Argument("blocks"),
+                " choose where a log leaves a choice. If it is no such log, pass ",
+                Argument("format", "table"),
             )
         for role in NAMED:
             origin = name_origin(self.reading, role)
@@ -321,6 +322,20 @@ def check_alike(tables: Sequence[Table], roles: Sequence[Mapping[Role, str]], ro
             *((", or pass ", *OTHER_BLOCKS) if role == "block" else ()),
             *(by_file if role == "replicate" else ()),
         )
+
+
+def check_directions(
+    tables: Sequence[LogTable | ShapedTable], roles: Sequence[Mapping[Role, str]], reading: Reading
+) -> None:
+    """Raise if the name of a score or metric of a table leaves open whether more is better; logs are asked apart."""
+    for table, its_roles in zip(tables, roles, strict=True):
+        if reading.less_is_better is not None or isinstance(table, LogTable) or table.wide is not None:
+            continue
+        if not table.by_metric:
+            check_name(its_roles["score"], table.name, of="score")
+        for metric in reading.metric if table.by_metric else ():
+            if metric not in reading.metric_ranges:
+                check_name(metric, table.name, of="metric")
 
 
 def check_one_metric(coder: Coder) -> None:

@@ -49,6 +49,8 @@ class LogRun:
     """Settings that all runs of one model should have in common, such as the temperature."""
     lower_is_better: frozenset[str] = frozenset()
     """Metrics of which the log says that less is better."""
+    higher_is_better: frozenset[str] = frozenset()
+    """Metrics of which the log says that more is better, whatever their names suggest."""
     graders: frozenset[str] = frozenset()
     """The models that graded the answers, as far as the log says."""
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -144,6 +146,8 @@ class Log:
     usual_blocks: str | None = None
     """The field that names the blocks unless others are chosen, where items depend on each other by construction, such
     as the turns of one question."""
+    usual_range: tuple[float, float] | None = None
+    """The score range that the tool always has, for messages: it is declared like any other."""
     beside: tuple[str, ...] = ()
     """Paths of other files that were read for this one."""
     notes: tuple[str, ...] = ()

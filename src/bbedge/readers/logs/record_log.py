@@ -255,6 +255,7 @@ class RecordLog:
     usual_filter: Callable[[Records], str | None] = field(default=lambda _: None)
     usual_metric: str | Callable[[SeenLog], str | None] | None = None
     usual_blocks: str | None = None
+    usual_range: tuple[float, float] | None = None
 
     def open(self, path: str) -> Log:
         """Open a log; its records are read once where they say something about their runs, or are numbered."""
@@ -277,7 +278,13 @@ class RecordLog:
                     yield self._sample(part, run, seen)
 
         missing = (f"{records.place} has no {self.undescribed}.",) if self.undescribed and not beside else ()
-        log = Log(runs=tuple(runs.values()), samples=samples, counts=records.counts, usual_blocks=self.usual_blocks)
+        log = Log(
+            runs=tuple(runs.values()),
+            samples=samples,
+            counts=records.counts,
+            usual_blocks=self.usual_blocks,
+            usual_range=self.usual_range,
+        )
         return replace(
             log,
             usual_metric=usual(seen) if callable(usual := self.usual_metric) else usual,

@@ -122,6 +122,8 @@ class Watch:
     """The place of the first of them."""
     filtered: Counter[str] = field(default_factory=Counter)
     """Rows left out because they were scored under another filter."""
+    wrong: Counter[str] = field(default_factory=Counter)
+    """By metric of numbers: answers that are wrong, and not a number."""
     stated: dict[str, list[Note]] = field(default_factory=dict)
     """By path: where the samples differ from what their log states."""
     _contents: dict[str, str] = field(default_factory=dict)
@@ -169,6 +171,12 @@ class Watch:
             )
         for of_log in self.stated.values():
             yield from of_log
+        for name, count in self.wrong.items():
+            yield Note(
+                kind="log",
+                subject=(name,),
+                text=f"Counted as 0: {counted(count, 'wrong answer')} in the metric {quoted(name)}, which has numbers.",
+            )
         for name, count in self.filtered.items():
             yield Note(kind="log", text=f"Left out: {counted(count, 'row')} scored as {quoted(name)}.")
 

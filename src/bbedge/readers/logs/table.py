@@ -6,7 +6,7 @@ import itertools
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,7 @@ class LogTable:
         self.path, self.reader, self.reading = path, reader, reading
         self.name = shown_path(path)
         self.log: Log = with_usage(_with_items(open_log(reader, path), reading), reading, name=self.name)
+        self.usual_range = self.log.usual_range
         own = self.log.usual_blocks if reading.blocks is None else None
         self.blocks = own if reading.blocks in _OWN_BLOCKS else reading.blocks
         self._unit = reading.score_range == (0.0, 1.0)
@@ -172,7 +173,7 @@ class LogTable:
             return
         block = row.get("block", sample.item)
         for metric in self._every.of(sample, self._chosen):
-            check_direction(metric, sample.run, self._scales, name=self.name)
+            check_direction(metric, sample.run, self._scales, name=self.name, reading=self.reading)
             of_metric: dict[Role, str | float | None] = {
                 "item": metric_item(sample.item, metric),
                 "score": self._number(sample, metric, sample.scores.get(metric)),
@@ -228,6 +229,7 @@ class LogTable:
         if sample.error is not None or value is None:
             self._watch.unscored += sample.error is None
             return None
+        value = self._among_numbers(sample, metric, value)
         if self._scales is not None:
             return self._scales.mapped(metric, value, place=lambda: self._at(sample))
         if isinstance(value, bool) and not self._unit:
@@ -238,6 +240,24 @@ class LogTable:
                 " out",
             )
         return float(value)
+
+    def _among_numbers(self, sample: LogSample, metric: str, value: float | bool) -> float | bool:
+        """A score; a wrong answer in a metric of numbers on another scale is 0, as the tools count it."""
+        if self._unit or not isinstance(value, bool) or metric not in self._of_numbers:
+            return value
+        if value:
+            raise DataError(
+                f"{self._at(sample)}: the metric {quoted(metric)} has numbers, and here right or wrong; right is no "
+                "number on their scale: score the log again with numbers alone"
+            )
+        self._watch.wrong[metric] += 1
+        return 0.0
+
+    @cached_property
+    def _of_numbers(self) -> set[str]:
+        """The metrics with another number than what tools write for answers that are partly right, or that are none."""
+        found = (each for sample in self.log.samples() for each in sample.scores.items())
+        return {metric for metric, value in found if not isinstance(value, bool | None) and value not in (0.0, 0.5)}
 
     def _chosen(self, sample: LogSample) -> str:
         found = [name for name in self.reading.metric if name in sample.scores]
@@ -256,7 +276,7 @@ class LogTable:
                 ": bbedge inspect-scores lists them",
             )
         metric = found[0] if found else next(iter(sample.scores))
-        check_direction(metric, sample.run, self._scales, name=self.name)
+        check_direction(metric, sample.run, self._scales, name=self.name, reading=self.reading)
         return metric
 
     def _model(self, sample: LogSample) -> str:

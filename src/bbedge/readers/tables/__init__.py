@@ -70,6 +70,10 @@ class Table(Protocol):
     def wide(self) -> WideShape | None:
         """What its columns are if it is a wide table."""
 
+    @property
+    def usual_range(self) -> tuple[float, float] | None:
+        """The score range that its tool always has."""
+
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
 
@@ -89,6 +93,7 @@ class PlainTable(Table):
     called: str | None = None
     """What to call it in messages, if not by its path."""
     wide = None
+    usual_range = None
 
     @property
     def name(self) -> str:

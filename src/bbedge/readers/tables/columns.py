@@ -49,7 +49,19 @@ LATER_ALIASES: Mapping[Role, tuple[str, ...]] = {
     "item": ("problem_id", "example_id", "case_id", "test_id", "id", "index", "test"),
     "replicate": (),
     "block": (),
-    "score": ("acc", "pass@1", "passed", "success", "reward", "is_resolved"),
+    "score": (
+        "acc",
+        "pass@1",
+        "passed",
+        "success",
+        "is_success",
+        "reward",
+        "solved",
+        "is_solved",
+        "resolved",
+        "is_resolved",
+        "follow_all_instructions",
+    ),
 }
 """Names that mean the role only where no column has one of the others: many tables have such columns besides."""
 ALIASES: Mapping[Role, tuple[str, ...]] = {role: (*FIRST_ALIASES[role], *LATER_ALIASES[role]) for role in ROLES}

@@ -5,6 +5,7 @@ The item column ``metric`` is special: an item that is scored by several metrics
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import cast
@@ -28,12 +29,17 @@ ORIGINAL = cast("Role", "original item")
 _PREFIX = "column "
 _ANSWERS = frozenset({"answer", "target", "label", "gold", "expected", "ground_truth", "reference", "correct_answer"})
 _PREDICTIONS = frozenset({"prediction", "predicted", "pred", "output", "response", "model_answer", "model_output"})
+_WINNER = re.compile(r"(^|_)(winner|preferred|preference)(_|$)")
+_OF_PAIR = re.compile(
+    r"(name_)?(model|system|assistant|agent|llm|player|answer|response|output|generator)_?([12ab]|left|right)(_name|_id)?"
+)
 _OF_ONE_MODEL: tuple[Part, ...] = ("; or ", Argument("model_from", "file"), " if every file is of one model")
 
 
 class ColumnError(OpenChoiceError):
     """A table of which no column, or more than one, could have a role."""
 
+    by_columns = True
     role: Role | None = None
     """The role."""
 
@@ -107,6 +113,12 @@ def find_roles(
         name = chosen[role] if role in chosen else _by_name(found, role, table=table, taken=taken, described=described)
         if name is not None:
             roles[role] = name
+        elif role == "model" and (pair := _pair(found)):
+            raise FormatError(
+                f"{table}: a file of pairwise judgements: every row has a winner of {listed(pair)}, and so no score of "
+                "one model on one item; needed are scores of each model, such as its wins against one baseline, as "
+                "AlpacaEval and Arena-Hard have them"
+            )
         elif role not in OPTIONAL:
             keyed = found[0] == KEY and KEY not in taken and role != "score"
             raise ColumnError.about(
@@ -129,6 +141,13 @@ def find_roles(
     return roles
 
 
+def _pair(found: Sequence[str]) -> list[str]:
+    """The columns of the two models that rows compare; empty unless a winner is named."""
+    plain = {name: name.strip().casefold() for name in found}
+    pair = [name for name in found if _OF_PAIR.fullmatch(plain[name])]
+    return pair[:2] if len(pair) > 1 and any(_WINNER.search(name) for name in plain.values()) else []
+
+
 def repeated_names(names: Sequence[str]) -> list[str]:
     """The names that come more than once, sorted. A table can have a hundred thousand columns."""
     return sorted(name for name, count in Counter(names).items() if count > 1)
@@ -137,25 +156,24 @@ def repeated_names(names: Sequence[str]) -> list[str]:
 def _by_name(
     found: Sequence[str], role: Role, *, table: str, taken: set[str], described: Collection[str]
 ) -> str | None:
-    if role in found and role not in taken:
-        return role
-    free = [name for name in found if name not in taken]
-    matching = [name for name in free if name.strip().casefold() == role] or _usual(free, role)
+    matching = usual_columns(found, role, taken=taken)
     matching = [name for name in matching if name not in described] or matching
     if len(matching) > 1:
         raise ColumnError.about(
             role,
-            (Argument("column", {role: matching[0]}),),
+            (),
             f"{table}: columns {listed(matching)} could each be the {role}; pass ",
             Argument("column", {role: Blank("NAME")}),
-            ", for instance ",
-            Argument("column", {role: shown(matching[0])}),
         )
     return matching[0] if matching else None
 
 
-def _usual(free: Sequence[str], role: Role) -> list[str]:
+def usual_columns(found: Sequence[str], role: Role, *, taken: Collection[str] = ()) -> list[str]:
     """The columns with a usual name of the role that means more than those of the others."""
+    free = [name for name in found if name not in taken]
+    named = [str(name) for name in free if name == role] or [name for name in free if name.strip().casefold() == role]
+    if named:
+        return named
     first = [name for name in free if name.strip().casefold() in FIRST_ALIASES[role]]
     later = [name for name in free if name.strip().casefold() in LATER_ALIASES[role]]
     if role == "item":

@@ -9,17 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from bbedge.errors import Argument, DomainError, FormatError
-from bbedge.readers.choices import ChoiceNeededError, OpenChoiceError
+from bbedge.readers.choices import Candidate, ChoiceNeededError, OpenChoiceError
 from bbedge.readers.metrics import MetricScales
-from bbedge.readers.tables import HEAD, PlainTable, Table
-from bbedge.readers.tables.columns import ALIASES, FIRST_ALIASES, ROLES, Role, failing, may_be_score, scores_from_text
+from bbedge.readers.tables import HEAD, PlainTable
+from bbedge.readers.tables.columns import (
+    ALIASES,
+    FIRST_ALIASES,
+    ROLES,
+    Role,
+    failing,
+    may_be_score,
+    scores_from_text,
+)
 from bbedge.readers.tables.delimited import CELL
 from bbedge.readers.tables.roles import METRIC, ORIGINAL, column_key, metric_item, repeated_names
 from bbedge.text import listed, quoted, shown
@@ -28,6 +36,7 @@ BETWEEN = "+"
 """What joins columns in a choice, and their values in a name."""
 _NO_METRIC = "(none)"
 _CELLS = 1 << 20
+_MOST_METRICS = 20
 # A model's means in a few columns are a summary, not scores of items.
 _LEAST_SCORED = 8
 _OTHER = 0.2
@@ -113,6 +122,7 @@ class ShapedTable:
     count, those of the metrics named here."""
     scales: MetricScales | None = None
     """The scales that map the scores of metrics to [0, 1]; None keeps them."""
+    usual_range: None = None
     _rows: list[NDArray[np.int64]] = field(default_factory=list)
 
     @property
@@ -260,11 +270,6 @@ def _escaped(part: str) -> pl.Expr:
     return backslashes.str.replace_all(BETWEEN, f"\\{BETWEEN}", literal=True)
 
 
-def rows_of(table: Table) -> Sequence[Mapping[str, Any]]:
-    """The first rows of a table in a file; none of others."""
-    return table.plain.head(HEAD) if isinstance(table, ShapedTable) else ()
-
-
 def with_chosen(table: PlainTable, chosen: Mapping[Role, str]) -> ShapedTable:
     """The table with the columns that were chosen by paths such as ``evaluation.score``, or as ``question_id+turn``."""
     shaped, joined = ShapedTable(plain=table), dict[str, tuple[str, ...]]()
@@ -292,8 +297,9 @@ def with_chosen(table: PlainTable, chosen: Mapping[Role, str]) -> ShapedTable:
 
 def several_metrics(place: str, metrics: Sequence[str]) -> ChoiceNeededError:
     """The question which metric is the score."""
-    return ChoiceNeededError.proposing(
-        (Argument("metric", (metrics[0],)),),
+    return ChoiceNeededError.asking(
+        "Which metric is the score?",
+        (Candidate(argument=Argument("metric", (metric,))) for metric in metrics[:_MOST_METRICS]),
         f"{place}: items have scores of {len(metrics)} metrics, {listed(metrics, limit=12)}; choose one with ",
         Argument("metric", (shown(metrics[0]),)),
         ", or compare the models on each of them with ",

@@ -102,6 +102,7 @@ MT_BENCH = ToolReader(
         fields=lambda record: {"question": {"id": record.name("question_id"), "turn": record.name("turn")}},
         notes=own_judge_notes,
         usual_blocks="question.id",
+        usual_range=(1, 10),
     ).open,
 )
 """Reads judgments of single answers of MT-Bench, ``gpt-4_single.jsonl``.

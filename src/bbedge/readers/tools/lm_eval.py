@@ -122,6 +122,7 @@ def _run(found: ToolResults) -> LogRun:
             }
         ),
         lower_is_better=frozenset(metric for metric, higher in better.items() if higher is False),
+        higher_is_better=frozenset(metric for metric, higher in better.items() if higher is True),
         fields={"config": of_task, "run": {**config, **{name: results.get(name) for name in _OF_RUN}}},
     )
 

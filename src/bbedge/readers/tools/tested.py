@@ -107,6 +107,7 @@ def _case_run(seen: SeenLog) -> LogRun:
         protocol=settings({"metrics for which less is better": ", ".join(sorted(lower)) or None}),
         sampling=settings({str(name): value for name, value in used.items() if name != "model"}),
         lower_is_better=lower,
+        higher_is_better=frozenset(name for name, upwards in directions.items() if upwards == {True}),
         fields={"hyperparameters": used},
     )
 
