@@ -8,7 +8,6 @@ certificates and ledgers, the hash of the design, the JSON Schema and the refere
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Annotated, Literal, cast
@@ -361,8 +360,8 @@ class OptionArguments(ScaleArgument, total=False):
     alpha: float
     evidence: EvidenceKind | None
     target: Target | None
-    looks: Sequence[int] | None
-    look_weights: Sequence[float] | None
+    looks: tuple[int, ...] | None
+    look_weights: tuple[float, ...] | None
     of_runs: str | None
     copies: Copies
     tau: float

@@ -29,7 +29,7 @@ def seen_power(design, runs, gap, effect, rng, repetitions):
     for run in range(1, runs + 1):
         outcomes.add((rng.random(shape) < chance).astype(float), evidence.space)
         if weight := design.schedule.get(run):
-            evidence.take_look(weight)
+            evidence.take_look(weight, outcomes.values())
     threshold = Forecast(design=design, assumed=ASSUMED).log_threshold
     return float((evidence.log_e()[:, 0, 1] >= threshold).mean())
 
