@@ -70,7 +70,7 @@ def false_runs(population: Population, design: Design, *, n: int, seed: int) -> 
         bad, certified = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
         for number, panel in enumerate(answers, start=1):
             evidence.update(panel)
-            if not any(evidence.is_look):
+            if not any(design.is_look(evidence.runs)):
                 continue
             for place, look in enumerate(procedure.looks(evidence.views, run=number)):
                 edges = to_numpy(look.edges)

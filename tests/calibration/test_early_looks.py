@@ -86,7 +86,7 @@ def false_in_batch(null, rng, *, with_margins):
     evidence, procedure = EvidenceSet(design, batch=(BATCH,)), Procedure(design, batch=(BATCH,))
     wrong, exceeded = np.zeros(BATCH, dtype=bool), np.zeros(BATCH, dtype=bool)
     for _ in taken_in(evidence, plan_of(design), null.panels(rng, BATCH)):
-        looks = procedure.looks(evidence.views)
+        looks = procedure.looks(evidence.views, run=evidence.run)
         for look, view, part in zip(looks, evidence.views, design.parts, strict=True):
             true = null.differences(part.weights)
             wrong |= (look.edges & (true <= 1e-12)).any(axis=(-1, -2))
@@ -201,7 +201,7 @@ def test_checkpoints_and_order_chosen_after_looking_are_caught():
         evidence, procedure = EvidenceSet(design, batch=batch), Procedure(design, batch=batch)
         for number in numbers(plan):
             evidence.update(panels[..., plan.new_places(number)], plan.checkpoints[number - 1].blocks)
-            looks = procedure.looks(evidence.views)
+            looks = procedure.looks(evidence.views, run=evidence.run)
         return looks[0].edges.any(axis=(-1, -2)).reshape(tries, n)
 
     every = tuple((np.unique(np.geomspace(3, n_items - 1, 12).astype(int)) / n_items).tolist())

@@ -87,7 +87,7 @@ def false_runs(given: Suite, design: Design, *, n: int, seed: int) -> int:
         bad = np.zeros(size, dtype=bool)
         for _ in range(given.looks):
             evidence.update((rng.random((size, *given.chances.shape)) < given.chances).astype(float))
-            looks = procedure.looks(evidence.views)
+            looks = procedure.looks(evidence.views, run=evidence.run)
             for look, view, difference in zip(looks, evidence.views, differences, strict=True):
                 bad |= (look.edges & (difference <= design.tau) & off).any(axis=(1, 2))
                 if design.is_joint:
@@ -132,7 +132,7 @@ def test_views_that_each_have_all_of_alpha_are_caught():
             panel = (rng.random((BATCH, 2, 12)) < 0.5).astype(float)
             for place, (view, procedure) in enumerate(zip(views, procedures, strict=True)):
                 view.update(panel[..., [place]])
-                bad |= procedure.looks(view.views)[0].edges.any(axis=(1, 2))
+                bad |= procedure.looks(view.views, run=view.run)[0].edges.any(axis=(1, 2))
         failed += int(bad.sum())
     show(f"alpha {level}, twelve tied views: together {honest}/500, each for itself {failed}/500")
     assert not breaks(honest, 500, alpha=level)
@@ -198,7 +198,7 @@ def withheld_runs(hide: Hide, *, n: int, seed: int, n_items: int = 60, read_as_m
                 mean = np.nan_to_num(panel[:, 0]).sum(axis=-1) / np.maximum(1, present.sum(axis=-1))
                 panel[:, 0] = np.where(hidden, mean[:, None], panel[:, 0])
             evidence.update(panel)
-            for found in procedure.looks(evidence.views):
+            for found in procedure.looks(evidence.views, run=evidence.run):
                 bad |= found.edges.any(axis=(1, 2))
             for view in evidence.views:
                 bounds = np.nan_to_num(to_numpy(view.lower_bounds()), nan=-1.0)
@@ -240,6 +240,6 @@ def test_a_few_gaps_leave_power():
     for _ in range(12):
         panel = (rng.random((size, 2, 500)) < np.array([[0.6], [0.5]])).astype(float)
         evidence.update(np.where(rng.random(panel.shape) < 0.03, np.nan, panel))
-        found = procedure.looks(evidence.views)[0].edges[:, 0, 1]
+        found = procedure.looks(evidence.views, run=evidence.run)[0].edges[:, 0, 1]
     show(f"certified with gaps: {int(found.sum())}/{size}")
     assert found.sum() > 0.9 * size

@@ -115,7 +115,7 @@ def test_json_to_standard_output_is_json_alone(made, bbedge):
     done = bbedge("board", "next", BOARD, "--json", "-")
     content = json.loads(done.out)
     assert list(content) == [
-        "summary", "kind", "epoch", "replicate", "checkpoint", "checkpoints", "models", "items",
+        "summary", "kind", "epoch", "replicate", "checkpoint", "checkpoints", "looks", "models", "items",
     ]  # fmt: skip
     assert done.err.startswith(content["summary"])
 

@@ -298,7 +298,7 @@ ROW = "model,item,replicate,score\n"
         (ROW + "a,q,1,3\nb,q,1,0\n", [], [":2:", "3", "[0, 1]", "--score-range"]),
         (ROW + "a,q,1,nan\nb,q,1,0\n", [], [":2:"]),
         (ROW + "a,q,1,inf\nb,q,1,0\n", [], [":2:"]),
-        (ROW + "a,q,1,yes\nb,q,1,0\n", [], [":2:", "yes"]),
+        (ROW + "a,q,1,yes\nb,q,1,0\n", [], [":3:", "yes"]),
         (ROW + "a,q,1,1\na,q,1,0\nb,q,1,1\n", [], [":3"]),
         (ROW + "a,q,1,1\na,p,1,0\nb,q,1,1\n", [], ["1 of 4", "'b'", "'p'", "--incomplete"]),
         (ROW + "a,q,1,1\nb,q,1,0\na,q,3,1\nb,q,3,0\n", [], ["2"]),

@@ -274,8 +274,8 @@ class Options(SharedOptions, frozen=True, kw_only=True):
 
         Looks before there is a score do not happen, and their part is lost.
 
-        >>> Options(target="new-items", planned=3).schedule
-        {1: 0.1, 2: 0.1, 3: 0.8}
+        >>> Options(target="new-items", looks=(2, 4)).schedule
+        {2: 0.5, 4: 0.5}
         """
         last, doubled = self.planned or 0, [2**power for power in range(6)]
         if self.looks:

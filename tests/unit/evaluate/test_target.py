@@ -67,6 +67,6 @@ def test_a_dry_run_says_when_the_study_may_stop(tmp_path):
     study = fake_study(tmp_path, FAR, budget=4, design={"target": "both"})
     forecast = dry_run(study, FakeEngine(FAR), pilot=0)
     assert forecast.content["looks"] == [1, 2, 4]
-    assert forecast_lines(forecast, study)[-1].startswith("New items are looked at after 1, 2, 4 passes")
+    assert forecast_lines(forecast, study)[-1].startswith("New items are looked at after 1, 2, 4 runs")
     plain = fake_study(tmp_path, FAR, budget=4)
     assert dry_run(plain, FakeEngine(FAR), pilot=0).looks == ()
