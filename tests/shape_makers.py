@@ -289,8 +289,10 @@ class Shape:
     """A tool's logs: how to make them, where their records are, and what has to be chosen to read them."""
 
     make: Callable[[Path], Any]
-    records: Callable[[Any], list[list[Any]]]
+    records: Callable[[Any], list[list[Any] | dict[str, Any]]]
     lines: bool = False
+    header: int = 0
+    """How many lines come before those of the records."""
     reading: dict[str, Any] = field(default_factory=dict)
     choices: dict[str, Any] = field(default_factory=dict)
 
@@ -313,10 +315,11 @@ SHAPES = {
     "arena-hard": Shape(make=arena_hard, records=lambda rows: [rows], lines=True),
     "mt-bench": Shape(make=mt_bench, records=lambda rows: [rows], lines=True, reading={"score_range": (1.0, 10.0)}),
     "alpaca-eval": Shape(make=alpaca_eval, records=lambda rows: [rows]),
-    "swe-bench reports": Shape(make=swe_bench_reports, records=lambda document: [list(document.values())]),
-    "bfcl": Shape(make=bfcl, records=lambda rows: [rows[1:]], lines=True),
+    "swe-bench reports": Shape(make=swe_bench_reports, records=lambda document: [document]),
+    "bfcl": Shape(make=bfcl, records=lambda rows: [rows], lines=True, header=1),
     "livecodebench": Shape(make=livecodebench, records=lambda rows: [rows]),
-    "cruxeval": Shape(make=cruxeval, records=lambda document: list(document["raw_scored_generations"].values())),
+    # The answers to one sample are in the order in which they were generated.
+    "cruxeval": Shape(make=cruxeval, records=lambda document: [document["raw_scored_generations"]]),
     "mmlu-pro": Shape(make=mmlu_pro, records=lambda rows: [rows]),
     "zero-eval": Shape(make=zero_eval, records=lambda rows: [rows]),
 }

@@ -197,6 +197,11 @@ class SeenRun:
     """The earliest time of a record in seconds, under the key ``tstamp``."""
     said: dict[str, dict[str, str]] = field(default_factory=dict)
 
+    @property
+    def when(self) -> str:
+        """The earliest time as text that sorts by time; empty if there is none."""
+        return "" if self.first is None else f"{self.first:020.6f}"
+
     def add(self, record: LogRecord, *, answer: object, said: Said) -> None:
         """Remember one record."""
         self.records += 1
@@ -218,6 +223,15 @@ class SeenLog:
     """Its runs, by their key."""
     copies: Numbering = field(default_factory=Numbering)
     """The records of every group, in order."""
+
+    def identity(self, model: str | None, task: str = "", *, key: Hashable = "") -> str:
+        """The identity of a run, made from its answers: the same answers, also if judged again, are the same run.
+
+        Where there are no answers it is made from the time of the first record, and empty without that, too.
+        """
+        run = self.runs.get(key) or SeenRun()
+        what = sorted(run.answers) or ([run.when] if run.when else [])
+        return f"{model} {digest((model, task), what)}" if what and model else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -313,25 +327,19 @@ class RecordLog:
 def judged_runs(
     seen: SeenLog, protocol: Callable[[Said], Mapping[str, object]] = lambda _: {}
 ) -> dict[tuple[str, str], LogRun]:
-    """The runs of judged answers, by model and task; the protocol follows from what the records of a run say.
-
-    The identity of a run is made from its answers: the same answers, also if judged again, are the same run. Where
-    there are no answers it is made from the time of the first record, and empty without that, too.
-    """
+    """The runs of judged answers, by model and task; the protocol follows from what the records of a run say."""
     if not seen.runs:
         raise seen.records.lack("records in the file")
-    runs = {}
-    for key, run in seen.runs.items():
-        when = "" if run.first is None else f"{run.first:020.6f}"
-        what = sorted(run.answers) or ([when] if when else [])
-        runs[key] = LogRun(
+    return {
+        key: LogRun(
             model=key[0],
             task=key[1],
-            identity=f"{key[0]} {digest(key, what)}" if what else "",
-            when=when,
+            identity=seen.identity(*key, key=key),
+            when=run.when,
             protocol=settings(protocol(run.said)),
         )
-    return runs
+        for key, run in seen.runs.items()
+    }
 
 
 def refused_without_items(said: str) -> Iterator[LogSample]:

@@ -9,8 +9,9 @@ there must be as many as the file counts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from bbedge.errors import FormatError
 from bbedge.readers.json_files import objects
@@ -21,6 +22,7 @@ from bbedge.readers.logs import (
     Row,
     ToolReader,
     check_count,
+    digest,
     kind_of_error,
     refused_without_items,
     stated_count,
@@ -32,8 +34,17 @@ _NAME = re.compile(r"(?P<begin>(?:BFCL_v\d+_)?(?P<category>[a-z_]+))_score\.json
 _COUNTS = frozenset(["accuracy", "correct_count", "total_count"])
 _ANSWERS = ("result", "model_result", "model_result_raw")
 _NOT_ANSWERED = "Error during inference"
-_Tasks = Mapping[str, str | None]
-"""Tasks, each with the error that kept it from being answered, if there was one."""
+
+
+class _Lines(NamedTuple):
+    """What the lines of failures or of results say."""
+
+    tasks: Mapping[str, str | None]
+    """The tasks, each with the error that kept it from being answered, if there was one."""
+    said: Mapping[str, str]
+    """What they say of all."""
+    answers: Sequence[str]
+    """Hashes of the answers, in no order of the file."""
 
 
 def _open_bfcl(path: str) -> Log:
@@ -43,15 +54,20 @@ def _open_bfcl(path: str) -> Log:
     total, correct = stated_count(counts.get("total_count")), stated_count(counts.get("correct_count"))
     if total is None or correct is None:
         raise FormatError(f"{place}:1: no correct_count and total_count; expected a score file of BFCL")
-    said: dict[str, str] = {}
-    failures = _tasks(rows, place, said)
+    failures, said, answers = _lines(rows, place)
     check_count(len(failures), total - correct, place=place, what="failures")
     named = _NAME.fullmatch(Path(path).name)
     folder = next((each for each in Path(path).parents if each.parent.name.startswith("score")), None)
     category = named["category"] if named else said.get("test_category", "")
-    run = LogRun(model=said.get("model_name") or (folder.name if folder else None), task=category)
+    model = said.get("model_name") or (folder.name if folder else None)
+    results = _results(Path(path), named, folder)
+    asked = failures
+    if results is not None:
+        asked, _, answers = _lines(objects(str(results)), shown_path(str(results)))
+    identity = f"{model} {digest(category, answers)}" if model and answers else ""
+    run = LogRun(model=model, task=category, identity=identity)
 
-    def samples(asked: _Tasks) -> Iterator[LogSample]:
+    def samples(asked: Mapping[str, str | None]) -> Iterator[LogSample]:
         check_count(len(asked), total, place=place, what=f"tasks of {category} in the list")
         if unknown := sorted(failures.keys() - asked.keys()):
             raise FormatError(f"{place}: {listed(unknown)} failed, and not in the list; use files of one version")
@@ -66,12 +82,8 @@ def _open_bfcl(path: str) -> Log:
                 failure=kind_of_error(error),
             )
 
-    results = _results(Path(path), named, folder)
-    if not correct:
-        return Log(runs=(run,), samples=lambda: samples(failures))
-    if results is not None:
-        asked = _tasks(objects(str(results)), shown_path(str(results)), {})
-        return Log(runs=(run,), samples=lambda: samples(asked), beside=(str(results),))
+    if not correct or results is not None:
+        return Log(runs=(run,), samples=lambda: samples(asked), beside=(str(results),) if results else ())
     of_category = re.compile(rf"{re.escape(category)}_\d.*")
     return Log(
         runs=(run,),
@@ -83,9 +95,11 @@ def _open_bfcl(path: str) -> Log:
     )
 
 
-def _tasks(rows: Iterator[tuple[int, Row]], place: str, said: dict[str, str]) -> _Tasks:
-    """The tasks of failures or of results; what these say of all goes into ``said``."""
+def _lines(rows: Iterator[tuple[int, Row]], place: str) -> _Lines:
+    """What failures or results say, one in every line."""
     found: dict[str, str | None] = {}
+    said: dict[str, str] = {}
+    answers = []
     for line, row in rows:
         task = text(row.get("id"))
         if not task or task in found or row.get("valid", False) is not False:
@@ -94,10 +108,11 @@ def _tasks(rows: Iterator[tuple[int, Row]], place: str, said: dict[str, str]) ->
                 if task
                 else f"{place}:{line}: no id; expected a failure or a result of BFCL"
             )
-        answers = (row[key] for key in _ANSWERS if isinstance(row.get(key), str))
-        found[task] = next((each for each in answers if each.startswith(_NOT_ANSWERED)), None)
+        given = [row.get(key) for key in _ANSWERS]
+        found[task] = next((each for each in given if isinstance(each, str) and each.startswith(_NOT_ANSWERED)), None)
+        answers.append(digest(task, given))
         said |= {key: name for key in ("model_name", "test_category") if (name := text(row.get(key)))}
-    return found
+    return _Lines(found, said, sorted(answers))
 
 
 def _results(path: Path, named: re.Match[str] | None, folder: Path | None) -> Path | None:

@@ -27,6 +27,8 @@ from bbedge.readers.logs import (
     array,
     at,
     compared_mean,
+    digest,
+    first_value,
     mapping,
     number,
     optional_digest,
@@ -45,7 +47,7 @@ _NAME = re.compile(
 _LCB_NAME = re.compile(r"(?:Scenario\.)?(?P<task>[a-z]+)_\d+_(?P<temperature>[\d.]+)(?:_cot)?_eval_all\.json(?:\.gz)?")
 _CRUX_NAME = re.compile(r"(?:sample_scored_)?(?P<model>.+)_temp(?P<temperature>[\d.]+)_(?:in|out)put\.json(?:\.gz)?")
 _MMLU_NAME = re.compile(r"model_outputs_(?P<model>.+?)(?:_\d+shots?)?\.json(?:\.gz)?")
-_CRUX_SCORES = "raw_scored_generations"
+_CRUX_SCORES, _CRUX_ANSWERS = "raw_scored_generations", "raw_generations"
 # In 2023 they had other names.
 _STATUSES = {"pass": True, "fail": False, "timeout": False, "success": True, "failed": False, "timed out": False}
 _ZERO_NO_ANSWER = "No answer extracted"
@@ -185,9 +187,18 @@ def _lcb_run(seen: SeenLog) -> LogRun:
     named = _LCB_NAME.fullmatch(path.name)
     if named is None:
         return LogRun(model=None)
+    model, task = path.parent.name or None, named["task"]
     return LogRun(
-        model=path.parent.name or None, task=named["task"], sampling=settings({"temperature": named["temperature"]})
+        model=model,
+        task=task,
+        identity=seen.identity(model, task),
+        sampling=settings({"temperature": named["temperature"]}),
     )
+
+
+def _lcb_answer(row: Row) -> object:
+    found = first_value(row, "output_list", "code_list")
+    return found and [row.get("question_id"), row.get("test_id"), row.get("id"), found]
 
 
 def _lcb_item(record: LogRecord, run: LogRun) -> str:
@@ -212,6 +223,8 @@ LIVECODEBENCH = ToolReader(
     stands_beside=lambda glimpse: glimpse.head[:1] == b"[" and _beside_grades(glimpse),
     open=RecordLog(
         records=lambda path: Records(path=path, expected="a problem of LiveCodeBench", under=()),
+        said=lambda _: {},
+        answer=_lcb_answer,
         runs=_lcb_run,
         parts=lambda record: _several(record, record.row.get("graded_list"), mean=record.row.get("pass@1")),
         item=_lcb_item,
@@ -235,9 +248,11 @@ def _crux_run(seen: SeenLog) -> LogRun:
             "with the same names; rename the file so that input or output is in its name"
         )
     named = _CRUX_NAME.fullmatch(name)
+    model, answers = named["model"] if named else None, digest(modes, seen.records.head.get(_CRUX_ANSWERS))
     return LogRun(
-        model=named["model"] if named else None,
+        model=model,
         task=f"{modes[0]} prediction",
+        identity=f"{model} {answers}" if model else "",
         sampling=settings({"temperature": named["temperature"]} if named else {}),
     )
 
@@ -251,10 +266,10 @@ def _crux_notes(seen: SeenLog, samples: Callable[[], Iterator[LogSample]]) -> It
 CRUXEVAL = ToolReader(
     name="cruxeval",
     title="CRUXEval",
-    has_samples=lambda glimpse: glimpse.has("raw_generations") and f'"{_CRUX_SCORES}"'.encode() in glimpse.head,
+    has_samples=lambda glimpse: glimpse.has(_CRUX_ANSWERS) and f'"{_CRUX_SCORES}"'.encode() in glimpse.head,
     open=RecordLog(
         records=lambda path: Records(
-            path=path, expected="results of CRUXEval", keyed=_CRUX_SCORES, keep=("pass_at_1",)
+            path=path, expected="results of CRUXEval", keyed=_CRUX_SCORES, keep=("pass_at_1", _CRUX_ANSWERS)
         ),
         said=lambda _: {},
         runs=_crux_run,
@@ -273,7 +288,8 @@ def _mmlu_run(seen: SeenLog) -> LogRun:
     named = _MMLU_NAME.fullmatch(path.name)
     scored = next((each.parent.name for each in path.parents if each.name == "CoT"), None)
     folder = path.parent.name if path.name.endswith("_result.json") else None
-    return LogRun(model=named["model"] if named else scored or folder)
+    model = named["model"] if named else scored or folder
+    return LogRun(model=model, identity=seen.identity(model))
 
 
 def _mmlu_scores(record: LogRecord) -> dict[str, Value]:
@@ -302,6 +318,8 @@ MMLU_PRO = ToolReader(
     ),
     open=RecordLog(
         records=lambda path: Records(path=path, expected="an answer of MMLU-Pro").or_array(),
+        said=lambda _: {},
+        answer=lambda row: [row.get("question_id"), row.get("model_outputs") or row.get("pred")],
         runs=_mmlu_run,
         item=lambda record, _: record.name("question_id"),
         scores=_mmlu_scores,
@@ -335,7 +353,10 @@ ZERO_EVAL = ToolReader(
         records=lambda path: Records(path=path, expected="an answer of ZeroEval").or_array(),
         key=lambda record: (record.name("generator"), text(record.row.get("dataset")) or ""),
         said=lambda _: {},
-        runs=lambda seen: {key: LogRun(model=key[0], task=key[1]) for key in seen.runs},
+        answer=lambda row: [row.get("id"), row.get("session_id"), row.get("output")],
+        runs=lambda seen: {
+            key: LogRun(model=key[0], task=key[1], identity=seen.identity(*key, key=key)) for key in seen.runs
+        },
         item=lambda record, run: run.item(record.name("id", "session_id")),
         scores=_zero_scores,
         # Some tasks leave such an answer out, others say so in words.
