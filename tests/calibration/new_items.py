@@ -27,21 +27,21 @@ def as_drawn(rng, answers):
 
 @dataclass(frozen=True, kw_only=True)
 class Population:
-    """Two models on items that are drawn anew in every repetition, and what is true of them."""
+    """Models on items that are drawn anew in every repetition, and what is true of them."""
 
     chances: Chances
     n_items: int = 100
     runs: int = 32
     change: Change = as_drawn
-    difference: float = 0.0
-    """Of the first and the second model, over the population, in the headline."""
-    of_views: tuple[float, ...] = ()
+    means: tuple[float, ...] = (0.0, 0.0)
+    """Of each model over the population, in the headline; only their differences matter."""
+    of_views: tuple[tuple[float, ...], ...] = ()
     """The same in each further view."""
     options: dict = field(default_factory=dict)
 
     def design(self, **options) -> Design:
         items = [f"q{i}" for i in range(self.n_items)]
-        return Design.make(["a", "b"], items, **({"alpha": ALPHA, "target": "new-items"} | self.options | options))
+        return Design.make(list("abcdefgh"[: len(self.means)]), items, **({"alpha": ALPHA, "target": "new-items"} | self.options | options))
 
     def answers(self, rng, size: int) -> tuple[np.ndarray, np.ndarray]:
         """Runs x repetitions x models x items, and the chances."""
@@ -60,13 +60,13 @@ def false_runs(population: Population, design: Design, *, n: int, seed: int) -> 
         size = min(BATCH, n - start)
         answers, chances = population.answers(rng, size)
         evidence, procedure = EvidenceSet(design, batch=(size,)), Procedure(design, batch=(size,))
-        truth = [np.zeros((size, 2, 2)) for _ in evidence.views]
-        of_population = (population.difference, *population.of_views)
-        for place, (view, each) in enumerate(zip(evidence.views, truth, strict=True)):
-            of_items = view.layout.overall
-            drawn = np.average(chances[:, 0] - chances[:, 1], axis=-1, weights=of_items)
-            each[:, 0, 1] = of_population[place % len(of_population)] if view.design.target else drawn
-            each[:, 1, 0] = -each[:, 0, 1]
+        truth, of_population = [], (population.means, *population.of_views)
+        for place, view in enumerate(evidence.views):
+            if view.design.target:
+                means = np.broadcast_to(of_population[place % len(of_population)], (size, len(population.means)))
+            else:
+                means = np.average(chances, axis=-1, weights=view.layout.overall)
+            truth.append(means[:, :, None] - means[:, None, :])
         bad, certified = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
         for number, panel in enumerate(answers, start=1):
             evidence.update(panel)
@@ -95,6 +95,12 @@ def independent(n_items: int, *kinds: tuple[float, float, float]) -> Chances:
         return np.moveaxis(of_kind[:, rng.choice(len(kinds), p=shares, size=(size, n_items))], 0, 1)
 
     return chances
+
+
+def by_coins(n_items: int, effect: float, *means: float) -> Chances:
+    """On each item a coin for each model moves its chance up or down from its mean."""
+    of_models = np.array(means)[:, None]
+    return lambda rng, size: of_models + rng.choice([-effect, effect], size=(size, len(means), n_items))
 
 
 def in_blocks(sizes: tuple[int, ...], *kinds: tuple[float, float, float]) -> Chances:
@@ -139,7 +145,7 @@ of_categories = {
     "chances": side_by_side(
         independent(20, (0.5, 0.95, 0.85), (0.5, 0.95, 0.65)), independent(80, (0.5, 0.1, 0.5), (0.5, 0.3, 0.3))
     ),  # by 0.2 for a, and by 0.2 for b
-    "of_views": (0.2, -0.2),
+    "of_views": ((0.2, 0.0), (-0.2, 0.0)),
     "options": {"weights": macro_weights(CATEGORIES), "views": category_weights(CATEGORIES)},
 }
 CUBE_ROOT = 0.5 ** (1 / 3)
@@ -162,6 +168,18 @@ EQUAL = {
     "a plan of one run": Population(chances=independent(100, *OPPOSING), runs=1, options={"planned": 1}),
     "a plan of one run, few items": Population(
         chances=independent(6, (0.5, 1.0, 0.0), (0.5, 0.0, 1.0)), n_items=6, runs=1, options={"planned": 1}
+    ),
+    "six items that are answered alike, three looks": Population(
+        chances=independent(6, (0.5, 1.0, 0.0), (0.5, 0.0, 1.0)), n_items=6, runs=4, options={"looks": (1, 2, 4)}
+    ),
+    "eight equal models": Population(
+        chances=by_coins(100, 0.4, *(0.5,) * 8), runs=10, means=(0.5,) * 8, options={"planned": 10}
+    ),
+    "one better, four equal, one worse": Population(
+        chances=by_coins(100, 0.2, 0.75, *(0.5,) * 4, 0.25),
+        runs=10,
+        means=(0.75, *(0.5,) * 4, 0.25),
+        options={"planned": 10},
     ),
     "blocks of very different sizes": Population(
         chances=in_blocks(UNEVEN, *OPPOSING),

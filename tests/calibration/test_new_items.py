@@ -38,7 +38,7 @@ def test_nothing_false_is_said_of_opposing_items_in_a_few_repetitions():
 def test_a_difference_in_the_population_is_certified(planned, runs, least):
     """Of 0.1 with 500 items whose effects are 0.3: no more than the items allow, and not much less."""
     population = Population(
-        chances=independent(500, (0.5, 0.85, 0.45), (0.5, 0.25, 0.45)), n_items=500, runs=runs, difference=0.1
+        chances=independent(500, (0.5, 0.85, 0.45), (0.5, 0.25, 0.45)), n_items=500, runs=runs, means=(0.1, 0.0)
     )
     design = population.design(**({} if planned is None else {"planned": planned}))
     failed, found = false_runs(population, design, n=1000, seed=32)

@@ -1,6 +1,7 @@
 """The committed results: complete, told as they are, and where they should be."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from bbedge.display.study import study_page
 from bbedge.study.contenders import DIRECT, PILOT, TWO_WAY, WHOLE_ALPHA, WHOLE_ALPHA_TWO_WAY, X_ONE_BLOCK
 from bbedge.study.experiments import STUDIES
 from bbedge.study.experiments.comparison import NAMES, UNEVEN
+from bbedge.study.experiments.new_items import NEW_ITEMS, NEW_ITEMS_PLANNED, T_TEST, THESE_ITEMS_PLANNED
 from bbedge.study.results import Made, StudyResults
 from bbedge.study.study import StudyColumn
 
@@ -45,6 +47,47 @@ def test_methods_with_a_guarantee_keep_it_everywhere():
                 row = results.cell(setting, method, StudyColumn(metric="fwer"))
                 if row is not None and (name, setting, method) != ("one-block", "runs that share something", "BB-EDGE"):
                     assert row.value <= 0.05, (name, setting, method)
+
+
+def test_claims_about_new_items_keep_alpha_and_claims_on_these_items_are_no_substitute():
+    results, _ = committed("new-items")
+    looks = range(1, 11)
+
+    def false(setting, method):
+        rates = [results.cell(setting, method, StudyColumn(metric="false of new items", at=at)) for at in looks]
+        return max(rate.value for rate in rates)
+
+    for setting in results.settings():
+        assert false(setting, NEW_ITEMS) <= 0.05
+        assert false(setting, NEW_ITEMS_PLANNED) <= 0.05
+    assert false("500 items, four equal models, item effect 0.4", THESE_ITEMS_PLANNED) > 0.5
+
+
+def test_what_to_expect_of_more_items_and_runs_is_what_the_study_found():
+    results, made = committed("new-items")
+
+    def percent(setting, method, metric, digits):
+        return f"{100 * results.cell(setting, method, StudyColumn(metric=metric, at=10)).value:.{digits}f}"
+
+    some, many, equal = (
+        "500 items, item effect 0.4",
+        "2,000 items, item effect 0.4",
+        "500 items, four equal models, item effect 0.4",
+    )
+    expected = [str(made.repetitions)]
+    for setting in (some, many):
+        expected += [percent(setting, method, "power", 0) for method in (THESE_ITEMS_PLANNED, NEW_ITEMS_PLANNED)]
+    expected += [percent(setting, T_TEST, "power", 0) for setting in (some, many)]
+    expected += [percent(equal, method, "false of new items", 1) for method in (THESE_ITEMS_PLANNED, NEW_ITEMS_PLANNED)]
+    page = (FOLDER.parent / "docs" / "howto" / "plan.md").read_text(encoding="utf-8")
+    said = re.search(
+        r"\((\d+) repetitions\), 500 items and ten planned runs certify (\d+) % .*? and (\d+) % as claims about new "
+        r"items\. With 2,000 items it is (\d+) % and (\d+) %\. .*? finds (\d+) % and (\d+) %, .*? in ([\d.]+) of 100 "
+        r"draws, and claims about new items in ([\d.]+)\.",
+        page,
+    )
+    assert said is not None
+    assert list(said.groups()) == expected
 
 
 def test_ninety_percent_power_comes_at_the_published_replicate():

@@ -11,7 +11,11 @@ import bbedge
 from bbedge.core.certifier import Certifier
 
 HERE = Path(__file__).parent / "target"
-CASES = ["items_binary", "items_planned", "blocks_graded_tau", "all_of_three", "any_of_two"]
+CASES = sorted(path.stem for path in HERE.glob("*.json"))
+
+
+def test_every_kind_of_case_is_there():
+    assert CASES == ["all_of_three", "any_of_two", "blocks_graded_tau", "items_binary", "items_planned"]
 
 
 def panels_of(case):
