@@ -8,6 +8,7 @@ import gzip
 import hashlib
 import html
 import json
+import math
 import re
 from importlib.resources import files
 
@@ -21,6 +22,7 @@ from bbedge.certificate.provenance import inside_page, unpack, verify_command
 from bbedge.core.leaderboard import certify
 from bbedge.display.answer import answer
 from bbedge.display.page import render_page
+from bbedge.display.page.charts import evidence_chart
 from bbedge.display.page.drawing import draw_graph, draw_matrix, shortened_names
 from bbedge.display.page.payload import embedded
 from bbedge.display.page.table import PageView
@@ -231,3 +233,22 @@ def test_the_matrix_leaves_as_much_room_as_its_names_need():
     )
     assert short.gutter < wide.gutter < long.gutter
     assert wide.gutter > 4.4 * wide.letter  # four letters of the width of their height, and their distance
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "bb-edge"}], ids=["wealth", "evidence"])
+def test_table_chart_and_details_measure_evidence_alike(options):
+    made = certify(drawn([0.9, 0.8, 0.74, 0.7, 0.69], items=60), **options).certificate()
+    chart, page = evidence_chart(made), render_page(made)
+    curves, told = {curve.direction: curve for curve in chart.curves}, data_of(page)["panels"][0]["table"]["evidence"]
+    low, high = math.log(1e-4), math.log(10.0)
+    assert len(made.content.outlook) == len(told) > 1
+    for prospect, words in zip(made.content.outlook, told, strict=True):
+        missing = prospect.log_e - prospect.log_threshold
+        end = float(curves[made.names.index(prospect.ahead), made.names.index(prospect.behind)].path.split()[-1])
+        assert low + (chart.frame.foot - end) / (chart.frame.foot - chart.frame.top) * (high - low) == pytest.approx(
+            max(low, missing), abs=0.05
+        )
+        share = 100 * math.exp(missing)
+        assert share < 100
+        assert words == ("< 0.01 %" if share < 0.01 else f"{share:.1g} %" if share < 1 else f"{math.floor(share)} %")
+        assert f"</svg> {html.escape(words)}</td>" in page

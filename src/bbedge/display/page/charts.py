@@ -17,9 +17,8 @@ from bbedge.display.ranking import difference_bounds
 LOOKS = ChartFrame(width=480.0, height=250.0, left=58.0, end=466.0, top=12.0, foot=214.0)
 """Of a chart over the looks."""
 _INSET = 8.0
-CLIPPED = (-0.5, 2.0)
-"""Shares of the threshold between which evidence is drawn; far beyond it, more says nothing new."""
-_SHARES = {-0.5: "≤ -50 %", 0.0: "0", 0.5: "50 %", 1.0: "100 %", 1.5: "150 %", 2.0: "≥ 200 %"}
+_SHARES = {-4.0: "≤ 0.01 %", -3.0: "0.1 %", -2.0: "1 %", -1.0: "10 %", 0.0: "100 %", 1.0: "≥ 1,000 %"}
+"""Shares of the threshold between which evidence is drawn, by their powers of ten; more says nothing new."""
 _MOST_DOTS = 60
 
 
@@ -73,16 +72,16 @@ def pairs_chart(certificate: Certificate) -> LookChart | None:
 
 
 def evidence_chart(certificate: Certificate) -> LookChart | None:
-    """The evidence of the leading direction of every pair, as a share of the threshold of each look."""
+    """The evidence of the leading direction of every pair, as a share of what it must reach, on a logarithmic axis."""
     if certificate.history is None:
         return None
     looks, log_thresholds, log_e = certificate.history
-    shares = np.clip(log_e / log_thresholds[:, None, None], *CLIPPED)
+    shares = np.clip((log_e - log_thresholds[:, None, None]) / math.log(10.0), min(_SHARES), max(_SHARES))
     places, across = _look_axis(looks.tolist())
-    up = Scale(low=CLIPPED[0], high=CLIPPED[1], start=LOOKS.foot, end=LOOKS.top)
+    up = Scale(low=min(_SHARES), high=max(_SHARES), start=LOOKS.foot, end=LOOKS.top)
     curves: list[Curve] = []
     dots: list[tuple[float, float, str]] = []
-    for a, b in leading_directions(log_e[-1]):
+    for a, b in leading_directions(certificate.log_e):
         points = list(zip(places, map(up.at, shares[:, a, b].tolist()), strict=True))
         kind = "decided" if certificate.graph.above[a, b] else "open"
         path = "M" + "L".join(f"{x:g} {y:g}" for x, y in points)

@@ -166,13 +166,13 @@ def prospect_interval(certificate: Certificate, prospect: Prospect) -> str:
     return CONTRADICTION if low > high else f"{units.at_least(low, '+')} to {units.at_most(high, '+')}"
 
 
-def evidence_percent(log_e: float, log_threshold: float) -> int:
-    """Evidence as a share of the threshold, in percent: 0 to 99, because the pair is open.
-
-    >>> evidence_percent(2.0, 4.0), evidence_percent(-5.0, -1.0)
-    (50, 0)
+def evidence_share(prospect: Prospect) -> tuple[str, float]:
+    """The evidence of an open pair as a share of what it must reach, and from 0 to 1 where that is between 0.01 and
+    100 % on a logarithmic axis: of staggered e-Holm, the share is that of the wealth.
     """
-    return min(99, round(100 * log_e / log_threshold)) if log_e > 0.0 else 0
+    share = min(0.99, math.exp(min(0.0, prospect.log_e - prospect.log_threshold)))
+    words = f"{math.floor(100 * share)} %" if share >= 0.01 else f"{100 * share:.1g} %" if share >= 1e-4 else "< 0.01 %"
+    return words, max(0.0, 1.0 + math.log10(max(share, 1e-4)) / 4.0)
 
 
 def more_runs(interval: tuple[int, int] | None) -> str:
