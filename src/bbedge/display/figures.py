@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.certificate.certificate import Certificate
-from bbedge.certificate.numbers import has_partial, rank
+from bbedge.certificate.numbers import rank
 from bbedge.display.geometry import Point, can_draw, layered, leading_directions, rank_bar, ranks_in_views
 from bbedge.display.plotting import COLOURS, DASHES, INK, name_rows, new_figure
+from bbedge.display.ranking import ranks_of_means
 from bbedge.display.scope import headline_name, title_with_view
 from bbedge.errors import DomainError
 from bbedge.text import display_names
@@ -53,10 +54,9 @@ def rank_figure(certificate: Certificate) -> Figure:
         there = [other.ranks.rank_intervals[other.names.index(name)] for name in certificate.names]
         low, high = np.array(there).T
         axes.hlines(rows + 0.3, low - 0.35, high + 0.35, color=COLOURS[1], linewidth=thick / 2)
-    if certificate.replicates and size <= MOST_ROWS and not has_partial(certificate):
+    by_mean = ranks_of_means(certificate) if size <= MOST_ROWS else None
+    if by_mean:
         marks.append("dot: rank of the mean")
-        means = np.array([-np.inf if mean is None else mean for mean in certificate.means])
-        by_mean = 1 + np.argsort(np.argsort(-means, kind="stable"))
         axes.plot(
             by_mean, rows, "o", color="white", markeredgecolor=INK, markersize=min(4.0, thick + 1), markeredgewidth=0.8
         )

@@ -157,6 +157,7 @@ class PageView:
         return {
             "open": self.open_rows,
             "ranks": [row.ranks for row in made],
+            "mean_ranks": [row.mean_rank for row in made],
             "full": {row.index: full[row.index] for row in made if full[row.index] != row.label},
             "means": [row.mean for row in made],
             "mean_over": [row.mean_over for row in made] if self.has_partial else None,
