@@ -108,11 +108,30 @@ def display_names(names: Iterable[str], *, width: int = 40) -> list[str]:
 
     >>> display_names(["a" * 50, "a" * 51, "b"], width=9)
     ['aaaa…aaaa (1)', 'aaaa…aaaa (2)', 'b']
+    >>> display_names(["Llama-3.1-405B-Instruct-fp8", "Llama-3.3-405B-Instruct-fp8"], width=14)
+    ['Lla…1-405B-In…', 'Lla…3-405B-In…']
     """
-    short = [shown(name, width) for name in names]
+    given = list(names)
+    short = [shown(name, width) for name in given]
+    for cut in [text for text, count in Counter(short).items() if count > 1]:
+        places = [i for i, text in enumerate(short) if text == cut]
+        alike = [shown(given[i], None) for i in places]
+        apart = next((i for i, letters in enumerate(zip(*alike, strict=False)) if len(set(letters)) > 1), 0)
+        for i, text in zip(places, alike, strict=True):
+            short[i] = _cut_before(text, apart, width)
     counts = Counter(short)
     number = {text: itertools.count(1) for text in counts}
     return [f"{text} ({next(number[text])})" if counts[text] > 1 else text for text in short]
+
+
+def _cut_before(text: str, place: int, width: int) -> str:
+    """The start of a text and what is at a place further on; cut as usual if that is not far from the start."""
+    head = width // 4
+    start = min(place, len(text) - width + head + 1)
+    if start <= head:
+        return shown(text, width)
+    rest = text[start:]
+    return f"{text[:head]}…{rest if len(rest) < width - head else rest[: width - head - 2] + '…'}"
 
 
 def folded(name: str) -> str:

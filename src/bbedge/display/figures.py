@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bbedge.certificate.certificate import Certificate
-from bbedge.certificate.numbers import has_partial, rank
+from bbedge.certificate.numbers import rank
 from bbedge.display.geometry import Point, can_draw, layered, leading_directions, rank_bar, ranks_in_views
 from bbedge.display.plotting import COLOURS, DASHES, INK, name_rows, new_figure
-from bbedge.display.scope import evidence_measure, headline_name, title_with_view
+from bbedge.display.ranking import ranks_of_means
+from bbedge.display.scope import headline_name, title_with_view
 from bbedge.errors import DomainError
 from bbedge.text import display_names
 
@@ -53,10 +54,9 @@ def rank_figure(certificate: Certificate) -> Figure:
         there = [other.ranks.rank_intervals[other.names.index(name)] for name in certificate.names]
         low, high = np.array(there).T
         axes.hlines(rows + 0.3, low - 0.35, high + 0.35, color=COLOURS[1], linewidth=thick / 2)
-    if certificate.replicates and size <= MOST_ROWS and not has_partial(certificate):
+    by_mean = ranks_of_means(certificate) if size <= MOST_ROWS else None
+    if by_mean:
         marks.append("dot: rank of the mean")
-        means = np.array([-np.inf if mean is None else mean for mean in certificate.means])
-        by_mean = 1 + np.argsort(np.argsort(-means, kind="stable"))
         axes.plot(
             by_mean, rows, "o", color="white", markeredgecolor=INK, markersize=min(4.0, thick + 1), markeredgewidth=0.8
         )
@@ -156,7 +156,7 @@ def _matrix_figure(certificate: Certificate) -> Figure:
 
 
 def evidence_figure(certificate: Certificate) -> Figure:
-    """The evidence of the leading direction of every pair, look by look, against the threshold."""
+    """The evidence of the leading direction of every pair, look by look, as a share of what it must reach."""
     from matplotlib.ticker import MaxNLocator
 
     if certificate.history is None:
@@ -166,19 +166,22 @@ def evidence_figure(certificate: Certificate) -> Figure:
             "draw graph or ranks instead"
         )
     replicates, limits, log_e = certificate.history
+    shares = 100.0 * np.exp(np.clip(log_e - limits[:, None, None], -20.0, 20.0))
     figure, axes = new_figure(5.5, 3.6)
     kinds = {True: ("certified", COLOURS[0], DASHES[0]), False: ("open", COLOURS[1], DASHES[1])}
     drawn = {}
     marker = "o" if len(replicates) == 1 else ""
-    for a, b in leading_directions(log_e[-1]):
+    for a, b in leading_directions(certificate.log_e):
         kind, colour, dash = kinds[bool(certificate.graph.above[a, b])]
         drawn[kind] = axes.plot(
-            replicates, log_e[:, a, b], color=colour, linestyle=dash, marker=marker, linewidth=1.0, alpha=0.75
+            replicates, shares[:, a, b], color=colour, linestyle=dash, marker=marker, linewidth=1.0, alpha=0.75
         )[0]
-    (drawn["threshold"],) = axes.plot(replicates, limits, color="black", linewidth=1.6, marker="_")
+    drawn["threshold"] = axes.axhline(100.0, color="black", linewidth=1.6)
     # Far beyond the threshold more evidence says nothing new, and would press everything else to the floor.
-    top = float(limits.max())
-    axes.set(ylim=(-0.6 * top, 3.0 * top), xlabel="replicates", ylabel=evidence_measure(certificate))
+    axes.set(yscale="log", ylim=(0.01, 1000.0), xlabel="replicates", ylabel="% of threshold")
+    axes.yaxis.set_major_formatter("{x:,g}")
+    if len(replicates) == 1:
+        axes.set_xlim(replicates[0] - 0.5, replicates[0] + 0.5)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     names = [name for name in ("threshold", "certified", "open") if name in drawn]
     axes.legend([drawn[name] for name in names], names, loc="upper left", fontsize=7.5, frameon=True, edgecolor="none")

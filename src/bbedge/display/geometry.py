@@ -88,6 +88,17 @@ def round_step(about: float) -> float:
     return next(part * power for part in (1.0, 2.0, 5.0, 10.0) if part * power >= about)
 
 
+def round_marks(first: int, last: int) -> list[int]:
+    """Whole numbers to mark on an axis: both ends, and round ones between them that do not touch these.
+
+    >>> round_marks(1, 43), round_marks(0, 15), round_marks(1, 6)
+    ([1, 10, 20, 30, 43], [0, 5, 10, 15], [1, 2, 3, 4, 5, 6])
+    """
+    step = max(1, round(round_step((last - first) / 6)))
+    between = range(step * (first // step + 1), last, step)
+    return [first, *(mark for mark in between if min(mark - first, last - mark) > 0.6 * step), last]
+
+
 def spread_out(count: int, *, most: int = 8) -> list[int]:
     """Which of so many places along an axis have a number, the first and the last among them.
 

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
+import numpy as np
+
 from bbedge.certificate.certificate import Certificate
-from bbedge.certificate.numbers import difference, over, rank
+from bbedge.certificate.numbers import difference, has_partial, over, rank
 
 MEAN_INTERVAL = "mean interval"
 """The head of the column of intervals of means."""
@@ -28,6 +30,8 @@ class ModelRow:
     """Its name, harmless and short."""
     ranks: tuple[int, int]
     """Its best and its worst possible rank. The best is its group: no model of a group is certified above another."""
+    mean_rank: int | None
+    """The rank that the means alone would give it; ``None`` where they cannot be compared."""
     rank_on_new_items: str
     """Its rank interval on new items of the same kind; empty if the design is not about both, a dash before a look."""
     mean: str
@@ -78,12 +82,13 @@ def model_rows(certificate: Certificate, most: int | None = None) -> tuple[Model
     """The rows in the order shown, or the first ``most`` of them."""
     ranks, units, intervals = certificate.ranks, certificate.units, certificate.mean_intervals
     found, cuts = ranks.rank_intervals, set(ranks.cuts)
-    on_new_items = _ranks_on_new_items(certificate)
+    on_new_items, by_mean = _ranks_on_new_items(certificate), ranks_of_means(certificate)
     return tuple(
         ModelRow(
             index=i,
             label=certificate.labels[i],
             ranks=ends,
+            mean_rank=by_mean[i] if by_mean else None,
             rank_on_new_items=on_new_items.get(certificate.names[i], ""),
             mean=units.score(certificate.means[i]),
             mean_over=over(certificate, i),
@@ -97,6 +102,14 @@ def model_rows(certificate: Certificate, most: int | None = None) -> tuple[Model
         )
         for i, ends in enumerate(found[:most])
     )
+
+
+def ranks_of_means(certificate: Certificate) -> tuple[int, ...] | None:
+    """The rank that its mean alone would give each model, the better one of equal means; ``None`` if none compare."""
+    if not certificate.replicates or has_partial(certificate):
+        return None
+    means = np.round(np.array(certificate.means, dtype=np.float64), 12)
+    return tuple((1 + len(means) - np.searchsorted(np.sort(means), means, side="right")).tolist())
 
 
 def _ranks_on_new_items(certificate: Certificate) -> dict[str, str]:

@@ -321,8 +321,3 @@ def _together(certificate: Certificate) -> str:
     if not others:
         return " and together with all other views of the design"
     return f", in the headline and {'the other view' if others == 1 else f'all {others} other views'} together"
-
-
-def evidence_measure(certificate: Certificate) -> str:
-    """What has to reach the threshold of a look: evidence, or the wealth of staggered e-Holm."""
-    return "log evidence" if certificate.content.log_w is UNSET else "log wealth"

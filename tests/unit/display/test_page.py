@@ -8,7 +8,9 @@ import gzip
 import hashlib
 import html
 import json
+import math
 import re
+from dataclasses import replace
 from importlib.resources import files
 
 import numpy as np
@@ -21,12 +23,14 @@ from bbedge.certificate.provenance import inside_page, unpack, verify_command
 from bbedge.core.leaderboard import certify
 from bbedge.display.answer import answer
 from bbedge.display.page import render_page
+from bbedge.display.page.charts import evidence_chart
 from bbedge.display.page.drawing import draw_graph, draw_matrix, shortened_names
+from bbedge.display.page.facts import top_sets
 from bbedge.display.page.payload import embedded
 from bbedge.display.page.table import PageView
-from bbedge.display.ranking import model_rows
+from bbedge.display.ranking import model_rows, ranks_of_means
 from bbedge.errors import FormatError
-from unit.certificate.documents import circular, document, drawn, suite
+from unit.certificate.documents import circular, document, drawn, many, suite
 
 FEW = document([0.9, 0.7, 0.5, 0.48, 0.1])
 STYLE = files("bbedge.display.page").joinpath("page.css").read_text(encoding="ascii")
@@ -91,7 +95,8 @@ def test_hostile_names_stay_text():
 @pytest.mark.parametrize("size", [2, 12, 45])
 def test_no_evidence_is_told_apart_from_equality(size):
     page = render_page(Certificate.of(document([0.5] * size, replicates=1)))
-    assert "None is certified yet" in page
+    assert 'id="top"' not in page
+    assert "It does not mean equal" in page
     if size <= 40:
         assert "does not mean that the models are equal" in page
 
@@ -105,7 +110,7 @@ def test_before_the_first_replicate():
 
 def test_everything_decided():
     page = render_page(Certificate.of(document([0.99, 0.01])))
-    assert "None: every pair is certified." in page
+    assert 'id="open"' not in page
     assert "Top-1" in page
 
 
@@ -231,3 +236,63 @@ def test_the_matrix_leaves_as_much_room_as_its_names_need():
     )
     assert short.gutter < wide.gutter < long.gutter
     assert wide.gutter > 4.4 * wide.letter  # four letters of the width of their height, and their distance
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "bb-edge"}], ids=["wealth", "evidence"])
+def test_table_chart_and_details_measure_evidence_alike(options):
+    made = certify(drawn([0.9, 0.8, 0.74, 0.7, 0.69], items=60), **options).certificate()
+    chart, page = evidence_chart(made), render_page(made)
+    curves, told = {curve.direction: curve for curve in chart.curves}, data_of(page)["panels"][0]["table"]["evidence"]
+    low, high = math.log(1e-4), math.log(10.0)
+    assert len(made.content.outlook) == len(told) > 1
+    for prospect, words in zip(made.content.outlook, told, strict=True):
+        missing = prospect.log_e - prospect.log_threshold
+        end = float(curves[made.names.index(prospect.ahead), made.names.index(prospect.behind)].path.split()[-1])
+        assert low + (chart.frame.foot - end) / (chart.frame.foot - chart.frame.top) * (high - low) == pytest.approx(
+            max(low, missing), abs=0.05
+        )
+        share = 100 * math.exp(missing)
+        assert share < 100
+        assert words == ("< 0.01 %" if share < 0.01 else f"{share:.1g} %" if share < 1 else f"{math.floor(share)} %")
+        assert f"</svg> {html.escape(words)}</td>" in page
+
+
+def test_parts_with_nothing_to_show_are_left_out():
+    once, twice = (render_page(Certificate.of(document([0.9, 0.1, 0.1], replicates=runs))) for runs in (1, 2))
+    for found in ('id="history"', 'id="look"', 'id="pairs-chart"', 'id="evidence-chart"'):
+        assert found not in once
+        assert found in twice
+
+
+def test_a_long_top_set_names_the_models_outside():
+    made = many(60).certificate()
+    sets = {each.size: each for each in top_sets(made)}
+    for size, each in sets.items():
+        before = max((other for other in sets if other < size), default=0)
+        if each.words.startswith("all but the bottom"):
+            assert size - before > 60 - size
+            assert each.labels == made.labels[size:]
+        else:
+            assert each.labels == made.labels[before:size]
+    last = Certificate.of(document([0.9] * 13 + [0.05, 0.05]))
+    names = ", ".join(f"<bdi>{name}</bdi>" for name in last.labels[13:])
+    assert f"all but the bottom two:</span> {names}</dd>" in render_page(last)
+
+
+def test_cut_names_keep_what_tells_them_apart():
+    names = [f"meta-llama/Llama-3.1-{size}B-Instruct-Turbo-fp8" for size in (8, 70, 405)]
+    short = shortened_names(names, 19)
+    for size, text in zip((8, 70, 405), short, strict=True):
+        assert f"{size}B" in text
+        assert len(text) <= 19
+    assert shortened_names(["y" * 60, "y" * 61], 19)[1].endswith("(2)")
+
+
+def test_the_dot_of_a_bar_is_the_rank_of_the_mean():
+    made = Certificate.of(document([0.9, 0.5, 0.5, 0.1]))
+    tied = replace(made, means=(0.9, 0.5, 0.5, 0.1))
+    assert ranks_of_means(tied) == (1, 2, 2, 4)
+    assert [row.mean_rank for row in model_rows(tied)] == [1, 2, 2, 4]
+    dots = re.findall(r'class="by-mean" cx="([0-9.]+)%"', render_page(tied))
+    assert [float(at) for at in dots[:4]] == [12.5, 37.5, 37.5, 87.5]
+    assert ranks_of_means(Certificate.of(document([0.5, 0.6], replicates=0))) is None

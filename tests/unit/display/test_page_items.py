@@ -70,3 +70,17 @@ def test_a_page_has_no_items_unless_asked():
     asked = render_page(made, items=ItemScores.from_scores(SCORES, made.names))
     assert data_of(asked)["items"] == ItemScores.from_scores(SCORES, made.names).packed()
     assert "q3" not in page.split("<style>")[0] + page.split("</style>")[1]
+
+
+def test_differences_of_items_are_those_of_the_means_and_not_of_rounded_ones():
+    thirds = np.array([[[1.0], [1.0]], [[1.0], [0.0]], [[0.0], [0.0]]])
+    scores = Scores(
+        models=("a", "b"),
+        items=("x",),
+        blocks=("x",),
+        replicates=("1", "2", "3"),
+        values=thirds,
+        score_range=(0.0, 1.0),
+    )
+    first, second = (row[0] for row in unpacked(ItemScores.from_scores(scores, ["a", "b"]))["means"])
+    assert f"{first - second:.4f}" == "0.3333"

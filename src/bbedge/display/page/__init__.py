@@ -15,7 +15,7 @@ from bbedge.certificate.numbers import rank
 from bbedge.certificate.provenance import verify_command
 from bbedge.display import scope
 from bbedge.display.answer import alarm, answer
-from bbedge.display.geometry import rank_bar
+from bbedge.display.geometry import rank_bar, round_marks
 from bbedge.display.page import charts, drawing, facts
 from bbedge.display.page.payload import ItemScores, embedded
 from bbedge.display.page.table import ModelInfo, PageView
@@ -106,7 +106,7 @@ def _template() -> Template:
     environment.globals.update(
         {
             each.__name__: each
-            for each in (alarm, answer, observed_difference, provenance, rank, rank_bar, verify_command)
+            for each in (alarm, answer, observed_difference, provenance, rank, rank_bar, round_marks, verify_command)
         }
     )
     return environment.get_template("page.html")

@@ -21,16 +21,17 @@ function draw(tag, attributes) {
   return element;
 }
 
-// The bar of possible ranks, as the template draws it.
-function rankBar([best, worst], size, height) {
-  const bar = draw("svg", { width: "100%", height, "aria-hidden": "true" });
+// The bar of possible ranks, as the template draws it, with a dot at the rank of the mean where that is known.
+function rankBar([best, worst], size, byMean) {
+  const bar = draw("svg", { width: "100%", height: 14, "aria-hidden": "true" });
   bar.append(
-    draw("rect", { class: "rail", y: height / 2 - 1, width: "100%", height: 2 }),
+    draw("use", { href: "#rank-ticks" }),
     draw("rect", {
-      class: "span", y: 2, height: height - 4, rx: 2,
+      class: "span", y: 2, height: 10, rx: 2,
       x: `${(100 * (best - 1)) / size}%`, width: `${(100 * (worst - best + 1)) / size}%`,
     }),
   );
+  if (byMean) bar.append(draw("circle", { class: "by-mean", cx: `${(100 * (byMean - 0.5)) / size}%`, cy: 7, r: 3 }));
   return bar;
 }
 

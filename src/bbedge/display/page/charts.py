@@ -10,16 +10,15 @@ import numpy as np
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import is_over_all, over
-from bbedge.display.geometry import ChartFrame, Scale, Tick, leading_directions, spread_out
+from bbedge.display.geometry import ChartFrame, Scale, Tick, leading_directions, round_marks, spread_out
 from bbedge.display.page.table import InfoColumn
 from bbedge.display.ranking import difference_bounds
 
 LOOKS = ChartFrame(width=480.0, height=250.0, left=58.0, end=466.0, top=12.0, foot=214.0)
 """Of a chart over the looks."""
 _INSET = 8.0
-CLIPPED = (-0.5, 2.0)
-"""Shares of the threshold between which evidence is drawn; far beyond it, more says nothing new."""
-_SHARES = {-0.5: "≤ -50 %", 0.0: "0", 0.5: "50 %", 1.0: "100 %", 1.5: "150 %", 2.0: "≥ 200 %"}
+_SHARES = {-4.0: "≤ 0.01 %", -3.0: "0.1 %", -2.0: "1 %", -1.0: "10 %", 0.0: "100 %", 1.0: "≥ 1,000 %"}
+"""Shares of the threshold between which evidence is drawn, by their powers of ten; more says nothing new."""
 _MOST_DOTS = 60
 
 
@@ -47,8 +46,8 @@ class LookChart:
     """Its lines, the ones behind first."""
     places: Sequence[float]
     """Where each look is."""
-    dots: Sequence[tuple[float, float, str]]
-    """Single points and their kind: a chart of one look has no lines."""
+    dots: Sequence[tuple[float, float, str]] = ()
+    """Single points and their kind."""
     frame: ChartFrame = LOOKS
     """Its axes."""
 
@@ -56,16 +55,18 @@ class LookChart:
 def pairs_chart(certificate: Certificate) -> LookChart | None:
     """Pairs decided after each look."""
     looks, total = certificate.content.looks, certificate.n_pairs
-    if not looks:
+    if len(looks) < 2:
         return None
     places, across = _look_axis([look.replicate for look in looks])
     up = Scale(low=0.0, high=total, start=LOOKS.foot, end=LOOKS.top)
     points = list(zip(places, (up.at(look.resolved_pairs) for look in looks), strict=True))
     path = f"M{points[0][0]:g} {points[0][1]:g}" + "".join(f"H{x:g}V{y:g}" for x, y in points[1:])
-    marks = sorted({round(total * part / 4) for part in range(5)})
     return LookChart(
         across=across,
-        up=[Tick(up.at(mark), f"{mark:,}" if mark < 1_000_000 else f"{mark / 1e6:.1f} M") for mark in marks],
+        up=[
+            Tick(up.at(mark), f"{mark:,}" if mark < 1_000_000 else f"{mark / 1e6:.1f} M")
+            for mark in round_marks(0, total)
+        ],
         curves=[Curve(path=path, kind="pairs")],
         places=places,
         dots=[(x, y, "pairs") for x, y in points] if len(points) <= _MOST_DOTS else [],
@@ -73,28 +74,24 @@ def pairs_chart(certificate: Certificate) -> LookChart | None:
 
 
 def evidence_chart(certificate: Certificate) -> LookChart | None:
-    """The evidence of the leading direction of every pair, as a share of the threshold of each look."""
-    if certificate.history is None:
+    """The evidence of the leading direction of every pair, as a share of what it must reach, on a logarithmic axis."""
+    if certificate.history is None or len(certificate.history[0]) < 2:
         return None
     looks, log_thresholds, log_e = certificate.history
-    shares = np.clip(log_e / log_thresholds[:, None, None], *CLIPPED)
+    shares = np.clip((log_e - log_thresholds[:, None, None]) / math.log(10.0), min(_SHARES), max(_SHARES))
     places, across = _look_axis(looks.tolist())
-    up = Scale(low=CLIPPED[0], high=CLIPPED[1], start=LOOKS.foot, end=LOOKS.top)
+    up = Scale(low=min(_SHARES), high=max(_SHARES), start=LOOKS.foot, end=LOOKS.top)
     curves: list[Curve] = []
-    dots: list[tuple[float, float, str]] = []
-    for a, b in leading_directions(log_e[-1]):
+    for a, b in leading_directions(certificate.log_e):
         points = list(zip(places, map(up.at, shares[:, a, b].tolist()), strict=True))
         kind = "decided" if certificate.graph.above[a, b] else "open"
         path = "M" + "L".join(f"{x:g} {y:g}" for x, y in points)
         curves.append(Curve(path=path, kind=kind, direction=(a, b)))
-        if len(points) == 1:
-            dots.append((*points[0], kind))
     return LookChart(
         across=across,
         up=[Tick(up.at(mark), text) for mark, text in _SHARES.items()],
         curves=sorted(curves, key=lambda curve: curve.kind == "open"),
         places=places,
-        dots=dots,
     )
 
 

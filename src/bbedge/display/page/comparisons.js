@@ -38,9 +38,9 @@ function comparisonsOf({ doc, data, panel }) {
     return [a * size + b, b * size + a];
   }));
   const equal = (a, b) => (doc.equal ? alike.has(a * size + b) : null); // null where the design does not ask
-  const prospects = new Map((doc.outlook || []).map((each) => {
+  const evidence = new Map((doc.outlook || []).map((each, i) => {
     const a = place.get(each.ahead), b = place.get(each.behind);
-    return [Math.min(a, b) * size + Math.max(a, b), each];
+    return [Math.min(a, b) * size + Math.max(a, b), panel.table.evidence[i]];
   }));
 
   // Numbers as in the tables: bounds are rounded outward.
@@ -101,12 +101,8 @@ function comparisonsOf({ doc, data, panel }) {
       parts.push(`difference ${signed(atLeast(margin(a, b)))} to ${signed(atMost(-margin(b, a)))}`);
     }
     if (equal(a, b)) parts.push(data.equal_within);
-    const prospect = prospects.get(Math.min(a, b) * size + Math.max(a, b));
-    if (doc.log_threshold) {
-      const most = Math.max(0, ...tested), limit = prospect ? prospect.log_threshold : doc.log_threshold;
-      const share = most ? Math.min(99, Math.round((100 * most) / limit)) : 0;
-      parts.push(`evidence ${share} % of the threshold`);
-    }
+    const share = evidence.get(Math.min(a, b) * size + Math.max(a, b));
+    if (share) parts.push(`evidence ${share} of the threshold`);
     return parts.join(" \u00b7 ");
   }
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.derive import provenance
+from bbedge.display.answer import in_words
 from bbedge.display.ranking import CONTRADICTION
 from bbedge.display.scope import (
     error_level,
@@ -99,6 +101,8 @@ def block_assumption(certificate: Certificate) -> str:
     )
 
 
+_MOST_LISTED = 12
+
 MOST_SHARES = 40
 """The number of views whose shares are listed."""
 
@@ -154,9 +158,26 @@ def _shares_of_views(certificate: Certificate) -> str:
     return ", ".join([*named[:MOST_SHARES], *more])
 
 
-def top_sets(certificate: Certificate) -> list[tuple[int, int]]:
-    """The size of every certified Top-k set, smallest first, after that of the next smaller one or 0."""
-    return [] if certificate.is_contradicted else list(pairwise((0, *certificate.ranks.cuts)))
+class TopSet(NamedTuple):
+    """A certified set of the first models."""
+
+    size: int
+    """How many they are."""
+    words: str
+    """What comes before the names; may be empty."""
+    labels: Sequence[str]
+    """The models in it that are in no smaller set, or where they are fewer, those outside."""
+
+
+def top_sets(certificate: Certificate) -> list[TopSet]:
+    """Every certified Top-k set, smallest first."""
+    labels, sets = certificate.labels, [] if certificate.is_contradicted else pairwise((0, *certificate.ranks.cuts))
+    return [
+        TopSet(k, f"Top-{before} and" if before else "", labels[before:k])
+        if k - before <= max(_MOST_LISTED, len(labels) - k)
+        else TopSet(k, f"all but the bottom {in_words(len(labels) - k)}:", labels[k:])
+        for before, k in sets
+    ]
 
 
 def prospect_interval(certificate: Certificate, prospect: Prospect) -> str:
@@ -166,13 +187,14 @@ def prospect_interval(certificate: Certificate, prospect: Prospect) -> str:
     return CONTRADICTION if low > high else f"{units.at_least(low, '+')} to {units.at_most(high, '+')}"
 
 
-def evidence_percent(log_e: float, log_threshold: float) -> int:
-    """Evidence as a share of the threshold, in percent: 0 to 99, because the pair is open.
+def evidence_share(prospect: Prospect) -> tuple[str, float]:
+    """The evidence of an open pair as a share of what it must reach, and how long its bar is.
 
-    >>> evidence_percent(2.0, 4.0), evidence_percent(-5.0, -1.0)
-    (50, 0)
+    The bar has a logarithmic axis from 0.01 % to 100 %. Of staggered e-Holm, the share is that of the wealth.
     """
-    return min(99, round(100 * log_e / log_threshold)) if log_e > 0.0 else 0
+    share = min(0.99, math.exp(min(0.0, prospect.log_e - prospect.log_threshold)))
+    words = f"{math.floor(100 * share)} %" if share >= 0.01 else f"{100 * share:.1g} %" if share >= 1e-4 else "< 0.01 %"
+    return words, max(0.0, 1.0 + math.log10(max(share, 1e-4)) / 4.0)
 
 
 def more_runs(interval: tuple[int, int] | None) -> str:

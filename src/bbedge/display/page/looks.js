@@ -30,7 +30,7 @@ function lookBack({ doc, facts }) {
       return;
     }
     byId("then-ranks").replaceChildren(...then.flatMap((interval, i) =>
-      [make("bdi", labels[i], "name"), make("span", rankText(interval), "rank"), rankBar(interval, size, 12)]));
+      [make("bdi", labels[i], "name"), make("span", rankText(interval), "rank"), rankBar(interval, size)]));
   }
 
   function show() {

@@ -51,7 +51,7 @@ function rankingTable({ data, panel, names, labels, byPair, onPage }) {
       cell("td", opens ? "group" : "group same", ordinal(best)),
       cell("td", "rank", rankText(texts.ranks[i])),
       cell("th", "model", name),
-      cell("td", "bar", rankBar(texts.ranks[i], size, 14)),
+      cell("td", "bar", rankBar(texts.ranks[i], size, texts.mean_ranks[i])),
       withInterval("mean", texts.means[i], texts.mean_intervals?.[i], texts.mean_over?.[i]),
       withInterval("behind", texts.behind[i], texts.behind_intervals?.[i]),
       ...texts.counts[i].map((number) => cell("td", "counts", number.toLocaleString("en"))),

@@ -10,6 +10,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from bbedge.certificate.certificate import Certificate
+from bbedge.display.page.facts import evidence_share
 from bbedge.display.ranking import ModelRow, model_rows
 from bbedge.text import shown
 
@@ -156,6 +157,7 @@ class PageView:
         return {
             "open": self.open_rows,
             "ranks": [row.ranks for row in made],
+            "mean_ranks": [row.mean_rank for row in made],
             "full": {row.index: full[row.index] for row in made if full[row.index] != row.label},
             "means": [row.mean for row in made],
             "mean_over": [row.mean_over for row in made] if self.has_partial else None,
@@ -164,4 +166,5 @@ class PageView:
             "behind_intervals": [row.behind_interval for row in made] if certificate.pairs is not None else None,
             "counts": [(row.beats, row.loses_to) for row in made],
             "cuts": [row.index for row in made if row.cut_above],
+            "evidence": [evidence_share(each)[0] for each in certificate.content.outlook],
         }
