@@ -88,7 +88,7 @@ def test_a_view_with_a_contradiction_makes_the_whole_one(bbedge, tmp_path):
     assert done.code == CONTRADICTION_EXIT_CODE, done.out
     assert done.out.startswith("CONTRADICTION: ")
     assert "(view turns)" in done.out
-    assert "leads" not in done.out
+    assert "could be best" not in done.out
     assert "a, rank 1" not in done.out  # no leader of another view beside it
 
 

@@ -217,7 +217,7 @@ class Certificate:
 
     @property
     def answer(self) -> str:
-        """The answer in a few sentences: who leads, which models could be best, and the risk that this is wrong."""
+        """The answer in a few sentences: who is best, or how many could be, and the risk that this is wrong."""
         return str(import_module("bbedge.display.answer").answer(self))
 
     def to_markdown(self, title: str | None = None) -> str:

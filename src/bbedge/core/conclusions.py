@@ -243,7 +243,7 @@ class Leaderboard:
 
     @property
     def answer(self) -> str:
-        """The answer in a few sentences: who leads, which models could be best, and the risk that this is wrong."""
+        """The answer in a few sentences: who is best, or how many could be, and the risk that this is wrong."""
         return str(self.certificate().answer)
 
     def to_markdown(self, title: str | None = None) -> str:

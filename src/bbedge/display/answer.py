@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import itemgetter
@@ -29,7 +28,6 @@ from bbedge.text import counted, shown
 MOST_NAMED = 8
 """So many models that could be best are named; the table has the others."""
 
-_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _MOST_CONTRADICTIONS = 5
 _MEANING = (
     "Either this is one of the errors that alpha allows, or an assumption does not hold (dependent blocks, copied "
@@ -56,9 +54,9 @@ class CertificateAnswer:
     """What a reader wants to know first."""
 
     first: str
-    """Who leads, and whom it is certified to beat."""
+    """Which model is best, or how many could be; of two models, their difference and where the true one lies."""
     contenders: str = ""
-    """Which models could be best, or what an open comparison still needs; may be empty."""
+    """Which models could be best, and what an open comparison still needs; may be empty."""
     equal: str = ""
     """How many pairs are about equal; empty if the design does not ask."""
     new_items: str = ""
@@ -138,118 +136,111 @@ def answer(certificate: Certificate) -> CertificateAnswer:
 
 def _on(certificate: Certificate, sentence: str) -> str:
     """A sentence that says which items it is about."""
-    if not sentence.startswith(certificate.labels):  # else it starts with the name of a model
-        sentence = sentence[0].lower() + sentence[1:]
-    return f"On {about_items(certificate)}, {sentence}"
+    return f"On {about_items(certificate)}: {sentence}"
 
 
 def _found(certificate: Certificate) -> tuple[str, str]:
-    """Who leads, and which models could be best."""
+    """How many models could be best, and what else there is to say of them; of two models, their difference."""
     if not has_evidence(certificate):
         return f"Nothing is certified yet: {awaited(certificate)}.", ""
-    names, n_resolved, inside = certificate.names, certificate.ranks.n_resolved, first_run_progress(certificate)
+    inside = first_run_progress(certificate)
     so_far = f"The first run is not complete: {inside}." if inside else ""
-    if inside and not n_resolved:
-        return "Nothing is certified yet.", so_far
     if certificate.pilot_replicates is not None:
         pilot = f"A pilot of {counted(certificate.pilot_replicates, 'run')}, not part of the evidence, chose them."
-        first, contenders = _candidate(certificate), f"{pilot} {so_far}"
-    elif not n_resolved:
-        first, contenders = _seen(certificate), _needed(certificate)
-    elif len(names) == 2:
-        first, contenders = _beaten(certificate), so_far
+        return _candidate(certificate), f"{pilot} {so_far}".rstrip()
+    two = len(certificate.names) == 2
+    if certificate.ranks.n_resolved:
+        first, rest = (_beaten(certificate), "") if two else (_could_be_best(certificate), _contenders(certificate))
+    elif inside:
+        first, rest = "Nothing is certified yet.", ""
+    elif two:
+        first, rest = _seen(certificate), _needed(certificate)
     else:
-        first, contenders = _leader(certificate), f"{_contenders(certificate)} {so_far}"
-    return first, contenders.strip()
+        first, rest = _could_be_best(certificate), f"{_seen(certificate)} {_needed(certificate)}"
+    return first, f"{rest} {so_far}".strip()
 
 
-def in_words(number: int) -> str:
-    """A small number as a word.
+def _could_be_best(certificate: Certificate) -> str:
+    """Of three models or more: the best one, or how many could be best and which of these has the highest mean."""
+    names, possible = certificate.names, np.flatnonzero(certificate.ranks.n_better == 0).tolist()
+    if len(possible) == 1:
+        others = "both" if len(names) == 3 else f"all {len(names) - 1:,}"
+        above = f" by more than {certificate.step:.4g}" if certificate.step else ""
+        return f"{certificate.labels[possible[0]]} is best: it beats {others} others{above}."
+    many = f"All {len(names):,}" if len(possible) == len(names) else f"{len(possible):,} of {len(names):,}"
+    # With a margin tau, a model may be certified worse, but not by more than tau: then it is no worse than this.
+    best = f"best or within {certificate.step:.4g} of the best" if certificate.step else "best"
+    return f"{many} models could be {best}{_highest(certificate, possible)}."
 
-    >>> in_words(5), in_words(1234)
-    ('five', '1,234')
-    """
-    return _WORDS[number] if number < len(_WORDS) else f"{number:,}"
 
-
-def _leader(certificate: Certificate) -> str:
-    """Of a leaderboard on which something is certified."""
-    leader, others, beats = certificate.labels[0], len(certificate.names) - 1, int(certificate.ranks.n_worse[0])
-    above = f" by more than {certificate.step:.4g}" if certificate.step else ""
-    if beats == others:
-        every = "both" if others == 2 else f"all {in_words(others)}"
-        return f"{leader} is best: it beats {every} other models{above}."
-    # Without means that can be compared, models that could be best are in no order.
-    possible_best = np.flatnonzero(certificate.ranks.n_better == 0).tolist()
-    ordered = not is_inside_first_run(certificate) and not has_partial(certificate, possible_best)
-    if beats:
-        leads = "leads: it beats" if ordered else "beats"
-        return f"{leader} {leads} {beats:,} of {counted(others, 'other model')}{above}."
-    decided = f"{certificate.ranks.n_resolved:,} of {counted(certificate.n_pairs, 'comparison')}"
-    verb = "is" if certificate.ranks.n_resolved == 1 else "are"
-    if not ordered:
-        return f"No model is certified best yet; {decided} {verb} certified."
-    return (
-        f"{leader} has the highest mean of the models that could be best, but beats none{above}; "
-        f"{decided} {verb} certified."
-    )
+def _highest(certificate: Certificate, possible: list[int]) -> str:
+    """Which of the models that could be best has the highest mean; empty where their means cannot be compared."""
+    known = {i: mean for i in comparable(certificate) if (mean := certificate.means[i]) is not None}
+    if is_inside_first_run(certificate) or not known.keys() >= set(possible):
+        return ""
+    top = max(known[i] for i in possible)
+    first, *tied = [certificate.labels[i] for i in possible if known[i] == top]
+    among = "of these, " if top < max(known.values()) else ""
+    if not tied:
+        return f"; {among}{first} has the highest mean"
+    return f"; {among}{first} and {tied[0] if len(tied) == 1 else f'{len(tied):,} more'} have the highest mean"
 
 
 def _contenders(certificate: Certificate) -> str:
+    """The models that could be best, where they are several and not all; and whether they are about equal."""
     could = certificate.ranks.n_better == 0
     count = int(np.count_nonzero(could))
-    if count == 1:
-        return ""
     group = None if certificate.equal is None else certificate.equal[could][:, could]
     is_equal = group is not None and np.count_nonzero(group) == count * (count - 1)
-    alike = f"; they are {equal_within(certificate)}" if is_equal else ""
-    # With a margin tau, a model may be certified worse, but not by more than tau: then it is no worse than this.
-    best = f"best or within {certificate.step:.4g} of the best" if certificate.step else "best"
-    if count == len(certificate.names):
-        return f"All {in_words(count)} models could be {best}{alike}."
+    alike = f"They are {equal_within(certificate)}." if is_equal else ""
+    if count in (1, len(certificate.names)):
+        return alike if count > 1 else ""
     named = ", ".join(certificate.labels[: min(count, MOST_NAMED)])
     more = f" and {count - MOST_NAMED:,} more" if count > MOST_NAMED else ""
-    return f"{in_words(count).capitalize()} models could be {best}: {named}{more}{alike}."
+    return f"These are {named}{more}. {alike}".rstrip()
 
 
 def _beaten(certificate: Certificate) -> str:
     """Of two models, one of which is certified better; it is the first in the order shown."""
     better, worse = certificate.labels
-    lead = certificate.lead(0, 1) if certificate.all_pairs is not None else "> 0"
-    sign, amount = lead.split(" ", 1)
-    most = ""
-    if _are_equal(certificate, 0, 1):
-        upper = certificate.units.at_most(-float(certificate.by_pair(known=True).margins[1, 0]))
-        most = f" and at most {upper}: they are also {equal_within(certificate)}"
-    if float(amount) == 0.0:
-        return f"{better} beats {worse}{most.replace(' and', ', by', 1)}."
-    # In points of a hundred, too, where scores are between 0 and 1.
-    points = math.floor(float(amount) * 1000.0 + 1e-9) / 10.0 if certificate.score_range == (0.0, 1.0) else 0.0
-    in_points = f" ({points:g} points of 100)" if points else ""
-    return f"{better} beats {worse} by {'at least' if sign == '≥' else 'more than'} {amount}{in_points}{most}."
+    seen = observed_difference(certificate, 0, 1)
+    observed = "" if seen == "-" else f"the means differ by {seen.lstrip('+')}"
+    known = ", and ".join(filter(None, (observed, _true_difference(certificate, 0, 1))))
+    also = f"; they are also {equal_within(certificate)}" if _are_equal(certificate, 0, 1) else ""
+    return f"{better} beats {worse}{f'; {known}' if known else ''}{also}."
+
+
+def _true_difference(certificate: Certificate, a: int, b: int) -> str:
+    """Where the difference of two true means lies; empty where nothing is known of it."""
+    interval = difference_interval(certificate, a, b)
+    if " to " in interval:
+        return f"the true difference lies between {interval.replace(' to ', ' and ')}"
+    return f"the true difference is {interval}" if interval.startswith("at ") else ""
 
 
 def _seen(certificate: Certificate) -> str:
     """Of a leaderboard on which nothing is certified: what was seen, which is no claim."""
-    nothing = f"No difference above {certificate.step:.4g}" if certificate.step else "Nothing"
+    two = len(certificate.names) == 2
     found = sorted(comparable(certificate), key=lambda i: -(certificate.means[i] or 0.0))
     runs = counted(certificate.replicates, "run")
+    nothing = "Nothing is certified yet"
+    if certificate.step:
+        nothing = f"No difference above {certificate.step:.4g} is certified yet"
+    elif two:
+        nothing = "Either model could be best"
     if len(found) < 2:
         why = ", because they are over different items" if has_partial(certificate) else ""
-        return f"{nothing} is certified yet after {runs}, and the means cannot be compared{why}."
+        return f"{nothing} after {runs}, and the means cannot be compared{why}."
     first, second = found[:2]
-    seen = observed_difference(certificate, first, second)
-    interval = difference_interval(certificate, first, second)
+    seen, where = observed_difference(certificate, first, second), _true_difference(certificate, first, second)
     names = certificate.labels[first], certificate.labels[second]
-    if _are_equal(certificate, first, second) and len(certificate.names) == 2:
-        ends = interval.replace(" to ", " and ")
-        return f"{names[0]} and {names[1]} are {equal_within(certificate)}: the true difference lies between {ends}."
+    if two and where and _are_equal(certificate, first, second):
+        return f"{names[0]} and {names[1]} are {equal_within(certificate)}; {where}."
     if float(seen) == 0.0:
         words = f"{names[0]} and {names[1]} have the same mean after {runs}"
     else:
         words = f"{names[0]} is ahead of {names[1]} by {seen.lstrip('+')} after {runs}"
-    where = f" (the true difference lies between {interval.replace(' to ', ' and ')})" if " to " in interval else ""
-    return f"{nothing} is certified yet: {words}{where}{_not_compared(certificate)}."
+    return f"{nothing}; {words}{f', and {where}' if where else ''}{_not_compared(certificate)}."
 
 
 def _are_equal(certificate: Certificate, a: int, b: int) -> bool:

@@ -199,7 +199,8 @@ def badge(certificate: Certificate, model: str, *, label: str | None = None) -> 
     """An SVG that says, for instance, ``certified #1-2 of 10``. ``label`` stands to the left of it.
 
     It says what the certificate says: a range of ranks, not a rank, unless that is certified; and that nothing is
-    certified while every rank is possible. The badge of a view names the view.
+    certified while every rank is possible. The badge of a view names the view. Its title, which browsers show as a
+    tooltip, also has the first sentence of every display.
     """
     if model not in certificate.names:
         raise DomainError(f"{quoted(model)} is not a model of this certificate")
@@ -220,10 +221,11 @@ def badge(certificate: Certificate, model: str, *, label: str | None = None) -> 
     widths = [round(len(text) * _LETTER) + 2 * _PADDING if text else 0 for text in (left, right)]
     total = sum(widths)
     colour = "#00689d" if decided else "#5f6b76"
+    spoken = f"{left}: {right}" if left else right
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{total}" height="{_HEIGHT}" role="img" '
-        f'aria-label="{escape(f"{left}: {right}" if left else right)}">',
-        f"<title>{escape(f'{left}: {right}' if left else right)}</title>",
+        f'aria-label="{escape(spoken)}">',
+        f"<title>{escape(f'{spoken}. {answer(certificate).first}')}</title>",
         f'<clipPath id="r"><rect width="{total}" height="{_HEIGHT}" rx="4"/></clipPath>',
         '<g clip-path="url(#r)">',
         f'<rect width="{widths[0]}" height="{_HEIGHT}" fill="#3b434b"/>',

@@ -125,17 +125,17 @@ def table_columns(made: Sequence[ModelRow]) -> list[TableColumn]:
     """The table of these rows, column by column, without those that have nothing to say."""
     groups = [row.could_be if row.opens_group else "" for row in made]
     every = (
-        TableColumn(head="could be", cells=groups, is_text=True, spare=2),
+        TableColumn(head="could be", cells=groups, is_text=True, spare=4),
         TableColumn(head="rank", cells=[row.rank for row in made]),
         TableColumn(head=RANK_ON_NEW_ITEMS, cells=[row.rank_on_new_items for row in made]),
         TableColumn(head="model", cells=[row.label for row in made], is_text=True),
         TableColumn(head="mean", cells=[row.mean for row in made]),
         TableColumn(head="mean over", cells=[row.mean_over for row in made], is_text=True),
         TableColumn(head=MEAN_INTERVAL, cells=[row.mean_interval for row in made], spare=3),
-        TableColumn(head="to leader", cells=[row.behind for row in made], spare=4),
+        TableColumn(head="to leader", cells=[row.behind for row in made], spare=5),
         TableColumn(head="to leader, interval", cells=[row.behind_interval for row in made], spare=1),
-        TableColumn(head="beats", cells=[f"{row.beats:,}" for row in made]),
-        TableColumn(head="loses to", cells=[f"{row.loses_to:,}" for row in made]),
+        TableColumn(head="beats", cells=[f"{row.beats:,}" for row in made], spare=6),
+        TableColumn(head="loses to", cells=[f"{row.loses_to:,}" for row in made], spare=7),
     )
     return [column for column in every if any(column.cells)]
 

@@ -14,7 +14,6 @@ from rich.text import Text
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import difference
 from bbedge.display.answer import alarm, answer
-from bbedge.display.geometry import rank_bar
 from bbedge.display.ranking import (
     CONTRADICTION,
     MEAN_INTERVAL,
@@ -53,7 +52,7 @@ MOST_ROWS = 60
 _WITH_CUTS = Box("    \n    \n ── \n    \n ╌╌ \n    \n    \n    \n")  # as SIMPLE_HEAD, and a line between sections
 _STYLES = {"could be": "bold", "rank": "bold", RANK_ON_NEW_ITEMS: "bold"}
 _MOST_OPEN = 10
-_WIDEST_BAR = 40
+_PER_BAR = 7  # a terminal is at least so many times as wide as a bar
 
 
 def show_leaderboard(
@@ -154,14 +153,15 @@ def _ranking(certificate: Certificate, most_rows: int | None, width: int) -> Tab
     """The rows, grouped by best possible rank; a line is a certified cut."""
     n_models, made = len(certificate.names), model_rows(certificate, most_rows)
     known = table_columns(made)
-    drawn = list(known)
-    if n_models <= _WIDEST_BAR:  # the bars of very many models would be too wide
-        bars = [_bar(row.ranks, n_models) for row in made]
-        scale = "1" + str(n_models).rjust(n_models - 1)
-        drawn.insert(
-            [column.head for column in known].index("model"), TableColumn(head=scale, cells=bars, is_text=True, spare=5)
-        )
-    fitting = _fitting(drawn, width)
+    letters = min(n_models, width // _PER_BAR)
+    bars = TableColumn(
+        head="1" + str(n_models).rjust(letters - 1),
+        cells=[_bar(row.ranks, n_models, letters) for row in made],
+        is_text=True,
+        spare=2,
+    )
+    place = [column.head for column in known].index("model")
+    fitting = _fitting([*known[:place], bars, *known[place:]], width)
     captions = []
     if n_models > len(made):
         captions.append(
@@ -189,10 +189,10 @@ def _column(column: TableColumn) -> Column:
     )
 
 
-def _bar(ranks: tuple[int, int], size: int) -> str:
-    """A rank interval drawn in letters, one for each rank."""
-    before, length = map(round, rank_bar(ranks, size, whole=size))
-    return "·" * before + "█" * length + "·" * (size - before - length)
+def _bar(ranks: tuple[int, int], size: int, letters: int) -> str:
+    """A rank interval drawn in letters, each for as many ranks: those that stand for a possible rank are filled."""
+    before, last = (ranks[0] - 1) * letters // size, (ranks[1] * letters - 1) // size
+    return "·" * before + "█" * (last + 1 - before) + "·" * (letters - 1 - last)
 
 
 def _fitting(drawn: list[TableColumn], width: int) -> list[TableColumn]:

@@ -174,7 +174,7 @@ def test_every_display_says_that_the_first_run_is_not_complete(inside, capsys):
     certificate = inside.certificate()
     where = "60 % of blocks, checkpoint 3 of 3"
     assert f"The first run is not complete: {where}." in certificate.answer
-    assert "a is best: it beats all three other models." in certificate.answer
+    assert "a is best: it beats all 3 others." in certificate.answer
     show_leaderboard(Console(width=200), certificate)
     assert f"first run: {where}" in capsys.readouterr().out
     assert f"first run: {where}" in certificate.to_markdown()

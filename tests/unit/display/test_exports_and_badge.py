@@ -111,4 +111,5 @@ def test_a_badge_claims_nothing_where_the_certificate_contradicts_itself():
     contradicting = Certificate.of(json.loads(to_json(certificate(circular()))))
     text = badge(contradicting, "d")
     assert "contradiction</text>" in text
-    assert "certified" not in text
+    assert "certified #" not in text
+    assert "<title>d: contradiction. CONTRADICTION: " in text
