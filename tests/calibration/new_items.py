@@ -41,7 +41,11 @@ class Population:
 
     def design(self, **options) -> Design:
         items = [f"q{i}" for i in range(self.n_items)]
-        return Design.make(list("abcdefgh"[: len(self.means)]), items, **({"alpha": ALPHA, "target": "new-items"} | self.options | options))
+        return Design.make(
+            list("abcdefgh"[: len(self.means)]),
+            items,
+            **({"alpha": ALPHA, "target": "new-items"} | self.options | options),
+        )
 
     def answers(self, rng, size: int) -> tuple[np.ndarray, np.ndarray]:
         """Runs x repetitions x models x items, and the chances."""

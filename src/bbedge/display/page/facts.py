@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.derive import provenance
-from bbedge.display.answer import in_words
 from bbedge.display.ranking import CONTRADICTION
 from bbedge.display.scope import (
     error_level,
@@ -175,7 +174,7 @@ def top_sets(certificate: Certificate) -> list[TopSet]:
     return [
         TopSet(k, f"Top-{before} and" if before else "", labels[before:k])
         if k - before <= max(_MOST_LISTED, len(labels) - k)
-        else TopSet(k, f"all but the bottom {in_words(len(labels) - k)}:", labels[k:])
+        else TopSet(k, f"all but the bottom {len(labels) - k}:", labels[k:])
         for before, k in sets
     ]
 
