@@ -7,9 +7,9 @@ import json
 import numpy as np
 import pytest
 
+from bbedge.core.conclusions import Statement, parse
 from bbedge.core.leaderboard import certify
 from bbedge.core.scores import Scores
-from bbedge.core.statements import Statement, parse
 from bbedge.errors import DomainError
 
 UNIT = 1.0

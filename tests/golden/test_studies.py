@@ -11,7 +11,7 @@ from bbedge.study.contenders import DIRECT, PILOT, TWO_WAY, WHOLE_ALPHA, WHOLE_A
 from bbedge.study.experiments import STUDIES
 from bbedge.study.experiments.comparison import NAMES, UNEVEN
 from bbedge.study.experiments.new_items import NEW_ITEMS, NEW_ITEMS_PLANNED, T_TEST, THESE_ITEMS_PLANNED
-from bbedge.study.results import Made, StudyResults
+from bbedge.study.monte_carlo import Made, StudyResults
 from bbedge.study.study import StudyColumn
 
 OF_X = ("BB-EDGE-X", DIRECT, WHOLE_ALPHA, TWO_WAY, WHOLE_ALPHA_TWO_WAY, X_ONE_BLOCK)

@@ -81,8 +81,7 @@ def init(
     Create the board.
     """
     from bbedge.board import Board
-    from bbedge.board.start_files import design_values, frozen_design, start_files
-    from bbedge.board.words import announcement
+    from bbedge.board.words import announcement, design_values, frozen_design, start_files
     from bbedge.readers import read_items
 
     given = design_values(reading, options)

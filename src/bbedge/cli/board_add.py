@@ -46,7 +46,7 @@ def open_board(place: str, design: Path | None = None) -> Board:
 
 
 def _is_frozen(board: Board, path: Path) -> bool:
-    from bbedge.board.start_files import read_design
+    from bbedge.board.words import read_design
 
     try:
         return read_design(path, board.design.filled_in).hash == board.design.hash
@@ -201,7 +201,7 @@ def next_(
     [cyan]bbedge board next board.bbedge --items next.csv[/cyan]
     Write the items for your harness. Then add their scores: [cyan]bbedge board add board.bbedge SCORES --part[/cyan]
     """
-    from bbedge.board.start_files import items_table
+    from bbedge.board.words import items_table
 
     board = open_board(place)
     run = board.next_run

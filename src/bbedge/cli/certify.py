@@ -28,9 +28,9 @@ from bbedge.records.values import Names, Strict, option
 from bbedge.text import counted, shown_path
 
 if TYPE_CHECKING:
+    from bbedge.core.conclusions import Statement
     from bbedge.core.leaderboard import Leaderboard
     from bbedge.core.scores import DesignOptions, Scores
-    from bbedge.core.statements import Statement
 
 
 NOT_CERTIFIED = 3
@@ -61,7 +61,7 @@ class Expectations(Strict, frozen=True, kw_only=True):
 
     def statements(self, scores: Scores) -> dict[str, list[Statement]]:
         """The statements, about the models of these scores."""
-        from bbedge.core.statements import parse
+        from bbedge.core.conclusions import parse
 
         low, high = scores.score_range
         return {

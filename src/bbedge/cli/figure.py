@@ -124,7 +124,7 @@ def power(
     """
     from bbedge.display.study import study_figure
     from bbedge.study.experiments import study as find
-    from bbedge.study.results import read_results
+    from bbedge.study.monte_carlo import read_results
 
     found = find(study.resolve().name)
     _draw(out, lambda: study_figure(found, read_results(study, found)[0], width=canvas.width), canvas)

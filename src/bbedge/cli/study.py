@@ -14,7 +14,7 @@ from bbedge.text import shown_path
 from bbedge.workers import Crew
 
 if TYPE_CHECKING:
-    from bbedge.study.results import Made
+    from bbedge.study.monte_carlo import Made
     from bbedge.study.study import Study
 
 app = typer.Typer(
@@ -34,7 +34,7 @@ def list_studies(out: Out = Path("studies")) -> None:
     from rich.text import Text
 
     from bbedge.study.experiments import STUDIES
-    from bbedge.study.results import read_made
+    from bbedge.study.monte_carlo import read_made
 
     table = Table(box=None, pad_edge=False)
     for heading in ("study", "about", "reproduces", "results"):
@@ -91,10 +91,9 @@ def run(
     [cyan]bbedge study run all[/cyan]
     """
     from bbedge.readers import read_scores
-    from bbedge.study.experiments import STUDIES, same_model
+    from bbedge.study.experiments import STUDIES, comparison
     from bbedge.study.experiments import study as find
-    from bbedge.study.monte_carlo import fingerprint
-    from bbedge.study.results import Made
+    from bbedge.study.monte_carlo import Made, fingerprint
 
     if backend not in ("joblib", "ray"):
         raise DomainError(f"unknown backend {backend!r}; choose joblib or ray")
@@ -106,7 +105,7 @@ def run(
             raise DomainError(f"study {study.name} takes no data; leave out --data")
         found, files = study, tuple(data or ()) if study.needs_data else ()
         if files:
-            found = same_model.with_data({file.stem: read_scores(file, least_models=1) for file in files})
+            found = comparison.with_data({file.stem: read_scores(file, least_models=1) for file in files})
         names, code = tuple(file.name for file in files), fingerprint(found)
         made = Made(seed=seed, repetitions=repetitions, version=__version__, fingerprint=code, data=names)
         crew = Crew("ray" if backend == "ray" else "joblib", workers=workers, address=address)
@@ -120,7 +119,7 @@ def show(
     """Print the results of a study next to the numbers of the paper."""
     from bbedge.display.study import setting_tables, show_study
     from bbedge.study.experiments import study as find
-    from bbedge.study.results import read_results
+    from bbedge.study.monte_carlo import read_results
 
     study = find(name)
     results, made = read_results(out / study.name, study)

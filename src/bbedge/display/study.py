@@ -22,7 +22,7 @@ from bbedge.files import write_whole
 from bbedge.records.codec import plain
 from bbedge.study.experiments import STUDIES
 from bbedge.study.measures import METRICS
-from bbedge.study.results import Made, StudyNumber, StudyResults, read_made
+from bbedge.study.monte_carlo import Made, StudyNumber, StudyResults, read_made
 from bbedge.study.study import Published, Study, StudyColumn
 from bbedge.text import shown, shown_path
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
@@ -15,6 +15,7 @@ from bbedge.baselines import NotApplicable
 from bbedge.baselines.e_values import edges_at_looks
 from bbedge.core.arrays import Floats, Mask, space_on
 from bbedge.core.design import Design
+from bbedge.records.values import changed
 from bbedge.study.contenders import LIMIT, PILOT, claims, gives_ranks, pilot_edges, variant_design
 from bbedge.study.measures import (
     edge_measures,
@@ -92,7 +93,7 @@ class Contest:
         design = self.benchmark.design(tau=self.margin, method="bb-edge")
         if self.blocks is None:
             return design
-        return replace(design, blocks=tuple(f"block-{item // self.blocks}" for item in range(self.benchmark.n_items)))
+        return changed(design, blocks=tuple(f"block-{item // self.blocks}" for item in range(self.benchmark.n_items)))
 
     def repeat(self, seeds: RepetitionSeeds) -> Record:
         """Run every contender on one set of panels."""

@@ -15,8 +15,7 @@ from typer.testing import CliRunner
 import bbedge
 from bbedge import Board, BoardDesign, verify_certificate
 from bbedge.board import CheckpointRule
-from bbedge.board.start_files import design_values
-from bbedge.board.words import announcement
+from bbedge.board.words import announcement, design_values
 from bbedge.certificate.of_board import graph_csv
 from bbedge.cli import make_app
 from bbedge.cli.board_add import open_board

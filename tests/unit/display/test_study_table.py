@@ -3,7 +3,7 @@ from dataclasses import replace
 from bbedge.display.study import setting_tables, study_page
 from bbedge.study.contenders import LIMIT
 from bbedge.study.experiments import study
-from bbedge.study.results import Made, StudyNumber, StudyResults
+from bbedge.study.monte_carlo import Made, StudyNumber, StudyResults
 from bbedge.study.study import StudyColumn
 
 MADE = Made(repetitions=10, seed=1, version="1", fingerprint="0")

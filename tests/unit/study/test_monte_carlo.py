@@ -6,8 +6,7 @@ import pytest
 from bbedge.errors import DomainError, FormatError
 from bbedge.study.contenders import KINDS, LIMIT, PILOT, TWO_WAY, WHOLE_ALPHA, X_ONE_BLOCK
 from bbedge.study.experiments import STUDIES, study
-from bbedge.study.monte_carlo import CHUNK, fingerprint, run_study
-from bbedge.study.results import StudyResults, summarised
+from bbedge.study.monte_carlo import CHUNK, StudyResults, fingerprint, run_study, summarised
 from bbedge.study.study import Contest, Study, StudyColumn
 from bbedge.study.synthetic import SyntheticBenchmark
 from bbedge.workers import Crew

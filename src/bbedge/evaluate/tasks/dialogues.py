@@ -18,7 +18,7 @@ from typing import cast, get_args
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import ChatMessage, ChatMessageSystem, ChatMessageUser, GenerateConfig, Model, get_model
-from inspect_ai.scorer import Score, Scorer, Target, scorer
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from bbedge.errors import DataError, DomainError, FormatError
@@ -31,10 +31,21 @@ from bbedge.evaluate.tasks.function_calls import (
     calls_match,
     parse_calls,
 )
-from bbedge.evaluate.tasks.items import item_mean
 from bbedge.evaluate.tasks.question_files import QuestionRow, beside, read_rows, refuse_repeats
 from bbedge.evaluate.tasks.scoring_rules import OURS, RATINGS, rating, read_judging
 from bbedge.text import quoted
+
+
+@metric
+def item_mean() -> Metric:
+    """The mean over all items of all samples, however many a sample has."""
+
+    def compute(scores: list[SampleScore]) -> float:
+        values = [float(number) for score in scores for number in score.score.as_dict().values() if number is not None]
+        return sum(values) / len(values) if values else 0.0
+
+    return compute
+
 
 _FASTCHAT = "https://raw.githubusercontent.com/lm-sys/FastChat/main/fastchat/llm_judge/data/mt_bench"
 MT_BENCH_SOURCE = f"{_FASTCHAT}/question.jsonl"

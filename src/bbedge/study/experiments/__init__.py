@@ -1,7 +1,7 @@
 """The experiments, those of one kind in one module; :data:`STUDIES` lists them."""
 
 from bbedge.errors import DomainError
-from bbedge.study.experiments import comparison, early_looks, gates, new_items, same_model, variants
+from bbedge.study.experiments import comparison, early_looks, gates, new_items, variants
 from bbedge.study.study import Study
 
 STUDIES: dict[str, Study] = {
@@ -15,7 +15,7 @@ STUDIES: dict[str, Study] = {
         variants.MORE_RIVALS,
         variants.UNEVEN_BLOCKS,
         variants.ONE_BLOCK,
-        same_model.STUDY,
+        comparison.SAME_MODEL,
         variants.EVIDENCE,
         gates.STUDY,
         early_looks.STUDY,
