@@ -155,10 +155,8 @@ def _joined(
     has_intervals = bool(design.mean_share) and not design.target
     place = {model: i for i, model in enumerate(design.models)}
     blank = dict.fromkeys(("log_e", "log_thresholds", "lower_bounds", "best_bounds", "log_w"), np.nan)
-    of_pairs = {name: np.full((len(place), len(place)), value) for name, value in blank.items()}
-    of_pairs["current_edges"] = np.zeros((len(place), len(place)), dtype=np.bool_)
-    of_pairs["first_certified"] = np.zeros((len(place), len(place)), dtype=np.int64)
-    of_pairs["first_checkpoint"] = of_pairs["first_certified"].copy()
+    none_yet = {"current_edges": False, "first_certified": np.int64(0), "first_checkpoint": np.int64(0)}
+    of_pairs = {name: np.full((len(place), len(place)), value) for name, value in (blank | none_yet).items()}
     means = np.full(len(place), np.nan)
     of_means = {name: np.tile([0.0, 1.0], (len(place), 1)) for name in ("mean_bounds", "best_mean_bounds")}
     for stage, board in of_stages:

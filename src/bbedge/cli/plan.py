@@ -226,7 +226,7 @@ def _plan_gate(
 ) -> None:
     """Forecast when the claims of a policy are decided."""
     from bbedge.cli.gate import policy_and_metrics
-    from bbedge.display.plan import PlannedClaim, plan_values, render_plan, usual_differences
+    from bbedge.display.plan import PlannedClaim, plan_values, render_plan
     from bbedge.gate import Gate
     from bbedge.gate.uses import level_of
 
@@ -248,7 +248,7 @@ def _plan_gate(
     claims = [
         PlannedClaim(forecast=each, difference=difference)
         for each in forecasts
-        for difference in (usual_differences(each) if differences is None else differences)
+        for difference in (each.usual_differences if differences is None else differences)
     ]
     items = len(scores.items)
     out = write_json(json_out, lambda: plan_values(claims, runs, items=items))

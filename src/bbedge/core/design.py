@@ -231,9 +231,9 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
                 Argument("target", "both"),
             )
 
-    def _stakes_by(self, rule: StakeRule, planned: int | None) -> Stakes:
+    def _stakes_by(self, rule: StakeRule, runs: int | None) -> Stakes:
         """The stakes of a rule for so many planned runs; each look at new items has those of one."""
-        scores = 1 if self.target == "new-items" else planned and planned // self.runs_of_score
+        scores = 1 if self.target == "new-items" else runs and runs // self.runs_of_score
         return paper_stakes() if rule == "paper" else self.rule_stakes(replicates=scores)
 
     def rule_stakes(self, *, replicates: int | None, level: float = 1.0, blocks: float = 1.0) -> Stakes:

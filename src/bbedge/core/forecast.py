@@ -175,7 +175,7 @@ class Forecast:
 
     def as_one_block(self) -> Forecast:
         """The same runs, analysed with the complete run as one block."""
-        whole = _remade(self.design, blocks="one", method=self.design.method)
+        whole = remade(self.design, blocks="one", method=self.design.method)
         return Forecast(design=whole, assumed=PairAssumptions(noise=self._variance, unevenness=0.0))
 
     @property
@@ -330,14 +330,14 @@ def typical_assumptions(pairs: Sequence[PairAssumptions]) -> PairAssumptions:
     )
 
 
-def _remade(design: Design, **chosen: Any) -> Design:  # noqa: ANN401 - as for :meth:`Design.make`
+def remade(design: Design, **chosen: Any) -> Design:  # noqa: ANN401 - as for :meth:`Design.make`
     """The question of a design, answered with these blocks and by this method, and otherwise as by default."""
     return Design.make(design.models, design.items, alpha=design.alpha, tau=design.tau, **chosen)
 
 
 def pilot_forecasts(design: Design, panels: Floats) -> dict[str, Forecast]:
     """Forecasts from the scores of a pilot, for a typical pair; by the way of analysing the same runs."""
-    singles = _remade(design, method="bb-edge")
+    singles = remade(design, method="bb-edge")
     typical, alone = (typical_assumptions(pilot_assumptions(panels, each)) for each in (design, singles))
     return design_forecasts(design, typical, alone)
 
@@ -347,8 +347,8 @@ def design_forecasts(design: Design, assumed: PairAssumptions, alone: PairAssump
 
     ``alone`` is what is assumed if every item were a block.
     """
-    extended = Forecast(design=_remade(design, blocks=design.blocks), assumed=assumed)
+    extended = Forecast(design=remade(design, blocks=design.blocks), assumed=assumed)
     ways = {"bb-edge-x": extended}
     if design.layout.count < len(design.items):
-        ways["if items were blocks"] = Forecast(design=_remade(design), assumed=alone)
+        ways["if items were blocks"] = Forecast(design=remade(design), assumed=alone)
     return ways | {"one block": extended.as_one_block(), "bb-edge": Forecast(design=design, assumed=assumed)}

@@ -13,13 +13,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
 from bbedge.core.arrays import Floats, Ints
 from bbedge.core.design import Design
-from bbedge.core.forecast import MOST_REPLICATES, Forecast, PairAssumptions, bet_penalty, chance_above, total_needed
+from bbedge.core.forecast import (
+    MOST_REPLICATES,
+    Forecast,
+    PairAssumptions,
+    bet_penalty,
+    chance_above,
+    remade,
+    total_needed,
+)
 from bbedge.core.stakes import Stakes
 from bbedge.records.options import Options
 from bbedge.records.values import Target
@@ -98,8 +106,8 @@ def target_forecasts(design: Design, assumed: PairAssumptions, target: Target) -
 
     Each target has the level of the design.
     """
-    make = partial(Design.make, design.models, design.items, blocks=design.blocks, alpha=design.alpha, tau=design.tau)
-    ways: dict[str, Forecast] = {"new items": NewItemsForecast(design=make(target="new-items"), assumed=assumed)}
+    of_new_items = remade(design, blocks=design.blocks, target="new-items")
+    ways: dict[str, Forecast] = {"new items": NewItemsForecast(design=of_new_items, assumed=assumed)}
     if target == "both":
-        ways["these items"] = Forecast(design=make(), assumed=assumed)
+        ways["these items"] = Forecast(design=remade(design, blocks=design.blocks), assumed=assumed)
     return ways

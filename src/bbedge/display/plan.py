@@ -321,20 +321,6 @@ class PlannedClaim:
         return [self.forecast.amount_for(self.difference, count) for count in runs]
 
 
-def usual_differences(forecast: ClaimForecast) -> tuple[float, ...]:
-    """What to assume of a claim if nothing is said: what it hopes for, and a system that it should stop."""
-    amount, (low, high) = forecast.claim.amount, forecast.score_range
-    twice = min(2.0 * amount, (amount + high - low) / 2.0)  # at most half-way from it to the largest difference
-    if forecast.claim.kind in ("not_worse_by", "equal_within") and amount:
-        return (0.0, -twice)
-    if forecast.claim.kind == "better_by" and amount:
-        return (twice, 0.0)
-    apart = 0.05 * (high - low)
-    if forecast.claim.kind == "at_least":
-        apart = min(apart, (high - amount) / 2.0, (amount - low) / 2.0)
-    return (apart, -apart)
-
-
 def plan_values(claims: Sequence[PlannedClaim], runs: Sequence[int], *, items: int) -> dict[str, Any]:
     """Everything that is shown, for programs."""
     return {

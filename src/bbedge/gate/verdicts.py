@@ -261,6 +261,20 @@ class ClaimForecast:
         """What the difference must exceed."""
         return self.ahead.design.tau * self.width
 
+    @property
+    def usual_differences(self) -> tuple[float, ...]:
+        """What to assume of the claim if nothing is said: what it hopes for, and a system that it should stop."""
+        amount, (low, high) = self.claim.amount, self.score_range
+        twice = min(2.0 * amount, (amount + high - low) / 2.0)  # at most half-way from it to the largest difference
+        if self.claim.kind in _TOLERANT and amount:
+            return (0.0, -twice)
+        if self.claim.kind == "better_by" and amount:
+            return (twice, 0.0)
+        apart = 0.05 * self.width
+        if self.claim.kind == "at_least":
+            apart = min(apart, (high - amount) / 2.0, (amount - low) / 2.0)
+        return (apart, -apart)
+
     def holds_at(self, difference: float) -> bool:
         """Whether the claim is true of this difference."""
         return abs(difference) <= self.claim.amount if self.upper else difference > self.bar

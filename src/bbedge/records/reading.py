@@ -11,7 +11,7 @@ from msgspec import structs
 
 from bbedge.errors import Argument, DomainError, as_word
 from bbedge.records.codec import record_from_arguments
-from bbedge.records.values import HEADLINE, Names, ScaleArgument, ScoreRange, Sparse, option
+from bbedge.records.values import HEADLINE, Names, ScaleArgument, ScoreRange, Sparse, by_key, option
 from bbedge.text import quoted
 
 UNIT = (0.0, 1.0)
@@ -307,19 +307,11 @@ class Reading(ReadingRecord, frozen=True, kw_only=True):
         >>> Reading(metric_range=("wer=1:0", "a=b=0:10")).metric_ranges
         {'wer': (1.0, 0.0), 'a=b': (0.0, 10.0)}
         """
-        ranges: dict[str, tuple[float, float]] = {}
-        for text in self.metric_range:
-            name, _, ends = text.rpartition("=")
-            worst, _, best = ends.partition(":")
-            pair = _number(worst), _number(best)
-            if not name or name in ranges or not math.isfinite(pair[1] - pair[0]) or pair[0] == pair[1]:
-                raise DomainError(
-                    Argument("metric_range"),
-                    f" {quoted(text)} is not NAME=WORST:BEST with two different finite numbers, once for every metric; "
-                    "write for instance judge=0:10, or wer=1:0 for a metric of which less is better",
-                )
-            ranges[name] = pair
-        return ranges
+        expected = (
+            "NAME=WORST:BEST with two different finite numbers, once for every metric; write for instance judge=0:10, "
+            "or wer=1:0 for a metric of which less is better"
+        )
+        return by_key("metric_range", self.metric_range, _range_of, expected)
 
     @property
     def shares(self) -> dict[str, float]:
@@ -328,17 +320,8 @@ class Reading(ReadingRecord, frozen=True, kw_only=True):
         >>> Reading(views="category", share=("math=0.3", "a=b=0.1")).shares
         {'math': 0.3, 'a=b': 0.1}
         """
-        shares: dict[str, float] = {}
-        for text in self.share:
-            name, _, number = text.rpartition("=")
-            part = _number(number)
-            if not name or name in shares or math.isnan(part):
-                raise DomainError(
-                    Argument("share"),
-                    f" {quoted(text)} is not VIEW=PART with a number, once for every view; write for instance "
-                    f"{HEADLINE}=0.6",
-                )
-            shares[name] = part
+        expected = f"VIEW=PART with a number, once for every view; write for instance {HEADLINE}=0.6"
+        shares = by_key("share", self.share, _number, expected)
         if shares and self.views is None:
             raise DomainError(
                 Argument("share"), " needs ", Argument("views"), " COLUMN; without views the headline has all of alpha"
@@ -402,8 +385,15 @@ def _plain(name: str, value: Any) -> Any:  # noqa: ANN401 - what people pass
     return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
+def _range_of(text: str) -> tuple[float, float]:
+    worst, best = map(_number, text.split(":"))
+    if worst == best or not math.isfinite(best - worst):
+        raise ValueError
+    return worst, best
+
+
 def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
+    number = float(text)
+    if math.isnan(number):
+        raise ValueError
+    return number

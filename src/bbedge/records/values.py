@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Annotated, Any, Literal, TypedDict, TypeVar
 
 from msgspec import Meta, Struct, structs
 
+from bbedge.errors import Argument, DomainError
+from bbedge.text import quoted
+
 S = TypeVar("S", bound=Struct)
+T = TypeVar("T")
 
 LARGEST = sys.float_info.max
 LARGEST_COUNT = 2**53
@@ -95,6 +99,20 @@ def option(
     """
     words = {"metavar": metavar, "default": default, "option": names, "panel": panel}
     return Meta(description=description, extra={key: word for key, word in words.items() if word is not None})
+
+
+def by_key(name: str, texts: Names, read: Callable[[str], T], expected: str) -> dict[str, T]:
+    """What the texts of an option, ``KEY=VALUE`` each, say of every key; ``read`` raises ``ValueError`` if nothing."""
+    found: dict[str, T] = {}
+    for text in texts:
+        key, _, value = text.rpartition("=")
+        try:
+            if not key or key in found:
+                raise ValueError
+            found[key] = read(value)
+        except ValueError:
+            raise DomainError(Argument(name), f" {quoted(text)} is not {expected}") from None
+    return found
 
 
 ScoreRange = Annotated[

@@ -288,15 +288,13 @@ def document_from_table(document: Document, scores: Scores) -> Document:
         computed = board_certificate(board, 1).content
     assert computed.board  # it comes from one
     orders = {key: (getattr(computed.board, key), getattr(record, key)) for key in ("active", "retired")}
+    of_ledger = {key: getattr(record, key) for key in ("design_hash", "head", "events", "attempts")}
     return structs.replace(
         computed,
         design=structs.replace(computed.design, hash=document.design.hash),
         board=structs.replace(
             computed.board,
-            design_hash=record.design_hash,
-            head=record.head,
-            events=record.events,
-            attempts=record.attempts,
+            **of_ledger,
             **{key: stated if sorted(found) == sorted(stated) else found for key, (found, stated) in orders.items()},
         ),
     )

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from bbedge import Scores
 from bbedge.core.forecast import PairAssumptions
-from bbedge.display.plan import PlannedClaim, plan_values, render_plan, usual_differences
+from bbedge.display.plan import PlannedClaim, plan_values, render_plan
 from bbedge.gate import Claim, Gate, Policy
 
 RUNS = (1, 5, 20)
@@ -26,7 +26,7 @@ def planned(*claims, differences=None, **options):
     return [
         PlannedClaim(forecast=each, difference=difference)
         for each in forecasts(*claims, **options)
-        for difference in differences or usual_differences(each)
+        for difference in differences or each.usual_differences
     ]
 
 
@@ -53,8 +53,8 @@ def shown(claims, *, items=500):
 )
 def test_what_is_assumed_if_nothing_is_said_is_possible_and_has_both_verdicts(kind, amount, score_range, expected):
     (made,) = forecasts(Claim(kind=kind, amount=amount), score_range=score_range)
-    assert usual_differences(made) == pytest.approx(expected)
-    good, bad = (PlannedClaim(forecast=made, difference=difference) for difference in usual_differences(made))
+    assert made.usual_differences == pytest.approx(expected)
+    good, bad = (PlannedClaim(forecast=made, difference=difference) for difference in made.usual_differences)
     assert (good.verdict, bad.verdict) == ("PASS", "FAIL")
 
 
