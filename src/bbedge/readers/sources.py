@@ -330,16 +330,20 @@ def _unknown(path: str) -> FormatError:
     known = ", ".join((*SEPARATORS, *JSON_LINES, JSON, *PARQUET, *SHEETS))
     logs = ", ".join(reader.title for reader in readers().values())
     return FormatError(
-        f"{shown_path(path)}{_seen(path)}: neither its name nor its content is known; expected a table, {known} "
+        f"{shown_path(path)}{_seen(path)}neither its name nor its content is known; expected a table, {known} "
         f"(text also with .gz), or a log of {logs}: rename the file or convert it, or say what it is with ",
         Argument("format"),
     )
 
 
 def _seen(path: str) -> str:
-    """The keys or columns that a file begins with, for a message."""
-    names = list(Glimpse.of(path).first if is_regular(path) else ())
-    return f" with the keys {listed(names, limit=12)}" if names else ""
+    """The keys that a file begins with, or else its first characters, for a message."""
+    if not is_regular(path):
+        return ": "
+    seen = Glimpse.of(path)
+    if seen.first:
+        return f" with the keys {listed(seen.first, limit=12)}: "
+    return f": begins with {quoted(shown(seen.head[:60].decode(errors='replace'), 40))}; "
 
 
 def _piped(format: str | None) -> Source:  # noqa: A002
