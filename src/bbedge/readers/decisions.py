@@ -231,8 +231,7 @@ def _models(sketch: Sketch, item: Values | None) -> tuple[str | None, Sequence[s
             not sketch.numbers(name) or (item and not _apart(sketch.runs, item) and _apart(item, sketch.columns[name]))
         )
     ]
-    certain = len(repeating) == 1 and is_called(repeating[0], "model", "for")
-    return repeating[0] if certain else None, repeating
+    return repeating[0] if len(repeating) == 1 and is_called(repeating[0], "model", "for") else None, repeating
 
 
 def _scores(sketch: Sketch, item: Values | None) -> tuple[str | None, Sequence[str]]:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import structs
 
 from bbedge.errors import Argument, Blank, DomainError, FormatError
-from bbedge.readers.archives import ZIP, unpacked
 from bbedge.readers.choices import NAMED, OpenChoiceError, name_origin, skip_pattern
+from bbedge.readers.json_files import ZIP, unpacked
 from bbedge.readers.limits import LimitError, UnpackedLimitError
 from bbedge.readers.logs.contract import Glimpse
 from bbedge.readers.opening import (
@@ -27,7 +27,7 @@ from bbedge.readers.opening import (
     standard_input,
 )
 from bbedge.readers.tables import HEAD, JSON, JSON_LINES, PARQUET, SEPARATORS, PlainTable
-from bbedge.readers.tables.delimited import DelimitedFile, separator_of
+from bbedge.readers.tables.delimited import SHEETS, DelimitedFile, SheetFile, separator_of
 from bbedge.readers.tables.frames import ParquetFile
 from bbedge.readers.tables.json_rows import (
     JsonLinesFile,
@@ -38,7 +38,6 @@ from bbedge.readers.tables.json_rows import (
     record_list,
 )
 from bbedge.readers.tables.roles import chosen_columns
-from bbedge.readers.tables.sheets import SHEETS, SheetFile
 from bbedge.readers.tools import readers, recognised
 from bbedge.records.notes import Note, files_beside
 from bbedge.records.reading import Reading

@@ -125,7 +125,6 @@ def find_roles(
                 "baseline, as AlpacaEval and Arena-Hard have them"
             )
         elif role not in OPTIONAL:
-            keyed = found[0] == KEY and KEY not in taken and role != "score"
             raise ColumnError.about(
                 role,
                 (Argument("model_from", "file"),) if role == "model" else (),
@@ -139,7 +138,7 @@ def find_roles(
                 *_content_hint(role, found),
                 *(
                     ("; or ", Argument("column", {role: KEY}), f" if the keys of the document are {role}s")
-                    if keyed
+                    if (found[0] == KEY and KEY not in taken and role != "score")
                     else ()
                 ),
             )
