@@ -308,6 +308,26 @@ right(
     ),
     drop_column="Overall",
 )
+right(
+    "a file per model, with words that are no model",
+    file_per_model("{m}.jsonl", task_id="id", result=lambda each: ["timeout", "ok"][each["right"]], passed="right"),
+    model_from="file",
+)
+right(
+    "agents and the model of the user",
+    one_file(rows(user_model=lambda _: "gpt-user", agent_model="model", task_id="id", reward="part")),
+    **at(model="agent_model"),
+)
+right(
+    "a baseline that is the same for all",
+    one_file(rows(model="model", task_id="id", baseline_score="difficulty", model_score="part")),
+    **at(score="model_score"),
+)
+right(
+    "metrics as rows of samples",
+    one_file(rows(model="model", sample="id", metric_name=lambda _: "bleu", value="part")),
+    **at(item="sample"),
+)
 
 # --- traps ---
 trap(
@@ -519,3 +539,127 @@ trap(
         "pairs.jsonl",
     ),
 )
+trap(
+    "a rubric in an object",
+    one_file(
+        [
+            {
+                "model": each["model"],
+                "item_id": each["id"],
+                "rubric": {"accuracy": each["turns"], "clarity": each["n"] % 5 + each["turns"], "depth": each["run"]},
+                "total": 2 * each["turns"],
+            }
+            for each in answers()
+        ],
+        "results.jsonl",
+    ),
+)
+METRICS, GROUPS = ("em", "f1", "bleu", "faithfulness"), ("arc", "hellaswag", "mmlu", "winogrande")
+trap(
+    "metrics of whole benchmarks",
+    one_file([{"llm": m, "metric": metric, "value": (k + 1) / 9} for k, m in enumerate(MODELS) for metric in METRICS]),
+)
+trap(
+    "metrics by another name",
+    one_file([{"llm": m, "aspect": metric, "value": (k + 1) / 9} for k, m in enumerate(MODELS) for metric in METRICS]),
+)
+trap("metrics of one system", one_file([{"metric": metric, "score": len(metric) / 20} for metric in METRICS]))
+
+
+def keyed(document):
+    return lambda folder: as_json(folder / "results.json", document)
+
+
+trap("losses by key", keyed({f"{m}_{loss}": 2.5 + len(m) for m in MODELS for loss in ("loss", "ppl")}), "results.json")
+trap(
+    "a summary of each model by key",
+    keyed({m: {"resolved": 30 + len(m), "total": 50} for m in MODELS}),
+    "results.json",
+)
+trap(
+    "results of one model or means of many, by key",
+    keyed({f"case-{n}": {"success": n % 2 == 0, "language": "en"} for n in range(12)}),
+    "results.json",
+)
+trap(
+    "means of datasets",
+    one_file(
+        [
+            {"model": m, "dataset": d, "accuracy": (k + len(d)) / 20, "n": 100}
+            for k, m in enumerate(MODELS)
+            for d in GROUPS
+        ]
+    ),
+)
+trap(
+    "means of languages",
+    one_file(
+        [{"model": m, "language": d, "accuracy": (k + len(d)) / 20} for k, m in enumerate(MODELS) for d in GROUPS]
+    ),
+)
+trap(
+    "guesses who wrote an answer",
+    one_file(
+        rows(
+            prompt_id="id",
+            judge="model",
+            guessed_model=lambda each: MODELS[each["turns"] % 3],
+            correct="right",
+            confidence="confidence",
+        )
+    ),
+)
+trap("the form of an answer", one_file(rows(model="model", question_id="id", answer="answer", format_correct="right")))
+trap(
+    "an index of questions",
+    one_file(rows(answers(runs=2), model="model", problem_idx="n", seed="run", is_correct="right")),
+)
+trap(
+    "conditions and samples together",
+    one_file(
+        rows(
+            answers(runs=4),
+            model="model",
+            task_id="id",
+            strategy=lambda each: ["zero_shot", "cot"][each["run"] // 2],
+            sample=lambda each: each["run"] % 2,
+            passed="right",
+        )
+    ),
+)
+for bad in ("stereotype_score", "policy_violation", "risk", "flagged"):
+    trap(f"direction of {bad}", one_file(rows(model="model", question_id="id", response="answer", **{bad: "part"})))
+
+
+def files_of_settings(folder):
+    for number, setting in enumerate(("temp0", "temp1")):
+        as_csv(
+            folder / f"{setting}.csv", rows(answers(models=("gpt",), seed=number), question_id="id", correct="right")
+        )
+
+
+trap("files that are settings", files_of_settings)
+trap(
+    "two systems side by side",
+    one_file(
+        rows(
+            question="text",
+            base_answer="answer",
+            ft_answer="reason",
+            base_rouge1="part",
+            ft_rouge1="confidence",
+            improvement=lambda each: each["part"] - each["confidence"],
+        )
+    ),
+)
+for pair in (("left", "right"), ("baseline_model", "candidate_model"), ("assistant_a", "assistant_b")):
+    trap(
+        f"pairs of {pair[0]} and {pair[1]}",
+        one_file(
+            [
+                {"prompt_id": n, pair[0]: MODELS[0], pair[1]: MODELS[1 + n % 2], "preference": n % 2, "score": n / 30}
+                for n in range(ITEMS)
+            ],
+            "pairs.jsonl",
+        ),
+    )

@@ -127,8 +127,7 @@ def model_from_fields(found: Survey) -> str | None:
     if not found.differing:
         return None
     fields = "+".join(dict.fromkeys(each.field for each in found.differing))
-    several = len({model for file in found.files for model in file.models}) > 1
-    return f"model+{fields}" if several else fields
+    return f"model+{fields}" if len({model for file in found.files for model in file.models}) > 1 else fields
 
 
 def next_command(found: Survey, sources: Sequence[str], reading: Reading) -> str:

@@ -225,13 +225,12 @@ def check_model_names(reading: Reading, seen: Sequence[tuple[str, str | None]]) 
 def choice_for_logs(reading: Reading, *, metrics: bool = False) -> Argument | None:
     """A choice that only means something for logs, if one was made; ``metrics``: unless tables name metrics."""
     origins = {f"{role}_from": name_origin(reading, role) for role in reversed(NAMED)}
-    of_paths = (name for name, origin in origins.items() if origin is not None and not origin.is_of_path)
     names = (
         *(() if metrics else ("metric", "metric_range")),
         "filter",
         "subset",
         "model_name",
-        *of_paths,
+        *(name for name, origin in origins.items() if origin is not None and not origin.is_of_path),
         "without_metric",
     )
     return next((Argument(name) for name in names if getattr(reading, name)), None)

@@ -127,8 +127,7 @@ def _described(rows: CodedRows, items: Sequence[str], blocks: str | None) -> dic
 
 def _batches(rows: CodedRows, grid: Grid, described: Mapping[str, Sequence[str]]) -> Iterator[pl.DataFrame]:
     """The rows in the order of replicates, models and items, so that the same scores give the same table."""
-    of_items = original_items(rows.coder, grid.names[2])
-    names = [pl.Series(of, dtype=pl.String) for of in (*grid.names[:2], of_items)]
+    names = [pl.Series(of, dtype=pl.String) for of in (*grid.names[:2], original_items(rows.coder, grid.names[2]))]
     others = {name: pl.Series(values, dtype=pl.String) for name, values in described.items()}
     labels = pl.Series(rows.coder.names("block") if rows.blocked else [], dtype=pl.String)
     for cells, scores, blocks in _dense(rows, grid) if grid.is_dense(rows.coder) else _sparse(rows, grid):

@@ -10,15 +10,27 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import cached_property
+from itertools import chain
 from numbers import Real
-from typing import Any
+from typing import Any, cast
 
 from bbedge.errors import Argument
 from bbedge.readers.choices import Candidate, Decision, NameSource, name_in_path, name_origin
-from bbedge.readers.evidence import NO_SCORE, RULES, VERDICT, is_called, plain_name, rules_for
+from bbedge.readers.evidence import (
+    GROUP,
+    INDEX,
+    NO_SCORE,
+    RULES,
+    SPEAKS,
+    VERDICT,
+    is_called,
+    may_be_less,
+    plain_name,
+    rules_for,
+)
 from bbedge.readers.tables import PlainTable
 from bbedge.readers.tables.columns import ALIASES, OPTIONAL, ROLES, Role, as_number
-from bbedge.readers.tables.roles import chosen_columns, usual_columns
+from bbedge.readers.tables.roles import KEY, chosen_columns, usual_columns
 from bbedge.readers.tables.shaped import BETWEEN
 from bbedge.records.reading import Reading
 from bbedge.text import shown
@@ -43,11 +55,15 @@ _QUESTIONS: Mapping[Role, tuple[str, str]] = {
     ),
 }
 """What to ask, and what to say where there is no answer."""
+_KEYS, _OF_KEYS = "What do the keys of the document name?", cast("Sequence[Role]", ("model", "item"))
+_NAME = re.compile(r"(?!(None|nan)$|-?\d*\.\d+$)(?s:.)+", re.IGNORECASE)
+"""What may name an item: anything but a number with decimals."""
 _SAYS_NOTHING = re.compile(
-    r"(results?|scores?|outputs?|predictions?|data|samples?|eval(uation)?s?|runs?|final|part|shard|split|train|dev|valid(ation)?|test|[tvz]|[^a-z])*",
+    r"(results?|scores?|outputs?|predictions?|data|samples?|eval(uation)?s?|runs?|final|part|shard|split|train|dev|valid(ation)?|test|"
+    r"seed|trial|attempt|round|fold|epoch|temp(erature)?|shots?|zero|few|cot|greedy|prompt|[tvz]|[^a-z])*",
     re.IGNORECASE,
 )
-"""Names of files that say what is in them, a number or a date."""
+"""Names of files that say what is in them, a number, a date or a setting."""
 
 
 def leaves(row: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
@@ -107,6 +123,12 @@ class Sketch:
         there = [value is not None for value in values]
         return numbers if any(there) and [number is not None for number in numbers] == there else None
 
+    def may_name_items(self, name: str) -> bool:
+        """Whether every row has a text or a whole number, and these are not the names of metrics."""
+        values = set(map(str, self.columns[name]))
+        metrics = len(values) <= _FEW and sum(is_called(each, "score", "for") or may_be_less(each) for each in values)
+        return all(map(_NAME.fullmatch, values)) and 2 * metrics < len(values)
+
     def is_unit(self, name: str) -> bool:
         """Whether the values are numbers in [0, 1]."""
         return all(value is None or 0 <= value <= 1 for value in self.numbers(name) or [-1])
@@ -120,7 +142,7 @@ class Sketch:
                 :_EXAMPLES
             ],
             reasons=(
-                *(reason for _, reason in rules_for(name, role, "for")),
+                *(reason for speaks in SPEAKS for _, reason in rules_for(name, role, speaks)),
                 *(reason for of, reason, holds in _SHAPES if of == role and holds(self, name)),
             ),
         )
@@ -169,23 +191,30 @@ def _one_reading(role: Role, names: Sequence[str], sketch: Sketch) -> str | None
 
 
 def _items(sketch: Sketch) -> tuple[str | None, Sequence[str]]:
-    """The column that is the item by name and shape, if there is no doubt, and those that could be.
-
-    Each run has every item, and once: or, if the item comes with every value of another column, more often.
-    """
-    runs, columns = sketch.runs, sketch.columns
-    names = [
-        name for name in sketch.free("item") if all(isinstance(one, str | int) and one != "" for one in columns[name])
-    ]
-    shared = [name for name in names if len(set(columns[name])) > 2 and _is_crossed(runs, columns[name])]
-    once = [name for name in shared if _apart(runs, columns[name])]
-    fitting = once or [
-        name for name in shared if any(name != few and _is_crossed(columns[name], columns[few]) for few in sketch.few)
-    ]
-    named = [name for name in fitting if is_called(name, "item", "for")]
+    """The column that is the item by name and shape, if there is no doubt, and those that could be."""
+    once, repeated = _that_fit(sketch, sketch.free("item"))
+    named = [name for name in once or repeated if is_called(name, "item", "for")]
     # What every one of several models has once is not their answer.
-    texts = [name for name in once if len(set(runs)) > 1 and not sketch.numbers(name)]
-    return _one_reading("item", named or texts, sketch), fitting
+    texts = [name for name in once if len(set(sketch.runs)) > 1 and not sketch.numbers(name)]
+    # The number of a row may be that of the question, which only the user knows.
+    numbers = [
+        name
+        for name in sketch.others("item")
+        if {reason for _, reason in rules_for(name, "item", "against")} <= {INDEX, GROUP}
+    ]
+    fitting = dict.fromkeys((*once, *repeated)) or dict.fromkeys(chain(*_that_fit(sketch, numbers)))
+    return _one_reading("item", named or texts, sketch), list(fitting)
+
+
+def _that_fit(sketch: Sketch, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The columns that every run has: with each value once, or more often but with every value of another column."""
+    runs, columns = sketch.runs, {name: sketch.columns[name] for name in names if sketch.may_name_items(name)}
+    shared = {name: each for name, each in columns.items() if len(set(each)) > 2 and _is_crossed(runs, each)}
+    once = [name for name, each in shared.items() if _apart(runs, each)]
+    few = {name: sketch.columns[name] for name in sketch.few}
+    return once, [
+        name for name, each in shared.items() if any(name != other and _is_crossed(each, few[other]) for other in few)
+    ]
 
 
 def _models(sketch: Sketch, item: Values | None) -> tuple[str | None, Sequence[str]]:
@@ -202,15 +231,14 @@ def _models(sketch: Sketch, item: Values | None) -> tuple[str | None, Sequence[s
             not sketch.numbers(name) or (item and not _apart(sketch.runs, item) and _apart(item, sketch.columns[name]))
         )
     ]
-    certain = len(repeating) == 1 and is_called(repeating[0], "model", "for")
-    return repeating[0] if certain else None, repeating
+    return repeating[0] if len(repeating) == 1 and is_called(repeating[0], "model", "for") else None, repeating
 
 
 def _scores(sketch: Sketch, item: Values | None) -> tuple[str | None, Sequence[str]]:
-    """The column that is called a score, if no other could be one; and those that could be."""
+    """The column that is called a score, if no other number could be one; and those that could be."""
     ranks = {name: _rank(sketch, item, name) for name in sketch.free("score")}
     fitting = sorted((name for name, rank in ranks.items() if rank is not None), key=lambda name: ranks[name] or 0)
-    sure = [name for name in fitting if ranks[name] == 0 and 1 not in ranks.values()]
+    sure = [name for name in fitting if not any(ranks[other] for other in fitting)]
     return _one_reading("score", sure, sketch), fitting
 
 
@@ -245,6 +273,9 @@ def decide(
     lacking = [role for role in ROLES if role not in OPTIONAL and sketch.known[role] is None]
     if not lacking or any(role in lacking for role in reading.columns):
         return (), ()
+    if KEY in sketch.columns and set(_OF_KEYS) <= set(lacking) and len(set(sketch.files)) == 1:
+        # A document may be a summary of models, or hold the items of one.
+        return (), (Decision(question=_KEYS, candidates=tuple(sketch.candidate(role, KEY) for role in _OF_KEYS)),)
     found: dict[Role, tuple[str | None, Sequence[str]]] = {"item": _items(sketch)}
     item = sketch.known["item"] or sketch.columns.get(found["item"][0] or "")
     found |= {"model": _models(sketch, item), "score": _scores(sketch, item)}
@@ -282,7 +313,8 @@ def _are_alike(sketch: Sketch, item: Values) -> bool:
     texts = [each for each in named if is_text(each)]
     numbered = not is_text(item) and not texts and len(set(sketch.files)) > 1
     pairs = (set(zip(item, each, strict=True)) for each in texts)
-    return not numbered and _is_crossed(sketch.files, item) and all(len(each) == len(set(item)) for each in pairs)
+    alike = _is_crossed(sketch.files, item) and all(len(each) == len(set(item)) for each in pairs)
+    return not numbered and _apart(sketch.runs, item) and alike
 
 
 def is_text(values: Values) -> bool:

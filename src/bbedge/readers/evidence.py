@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from bbedge.errors import Argument, Blank
 from bbedge.readers.choices import Candidate, OpenChoiceError
@@ -14,11 +14,21 @@ from bbedge.text import quoted, shown
 _WORD_BREAK = re.compile(r"(?<=[a-z])(?=[A-Z])|[^a-zA-Z0-9@]+")
 _ANYWHERE, _LAST = r"(?:^|_)(?:{})(?=_|$)", r"(?:^|_)(?:{})(?:_?[0-9]+)?$"
 _FIRST = r"^(?:{})_"
+GROUP = "a group of questions, or a setting"
+"""The reason against items that questions may share."""
+INDEX = "an index, which may count rows"
+"""The reason against items that are only numbered."""
 _LESS_IS_BETTER = (
     "errors?|err|loss(es)?|wer|cer|mae|mse|rmse|nll|ppl|perplexity|brier|ece|regret|penalty|jailb(roken|reaks?)|asr|attack|"
     "hallucinat.*|toxic.*|harm(ful.*)?|unsafe|violations?|violated|bias(ed)?|decept.*|deceiv.*|fail(ed|ures?|s)?|refus.*|"
-    "leak.*|misinformation|contradictions?|distance|latency|latencies|duration|runtime|cost"
+    "leak.*|misinformation|contradictions?|distance|latency|latencies|duration|runtime|cost|stereotyp.*|discriminat.*|"
+    "offensive.*|hate(ful)?|sycophan.*|insult.*|vulnerab.*|risks?|flag(s|ged)?|plagiari.*|contaminat.*|redundan.*|crash(es)?|"
+    "ter|eer|fid|lpips|s?mape|deviation|divergence|disparity|gap"
 )
+
+
+Speaks = Literal["for", "against"]
+SPEAKS: tuple[Speaks, ...] = get_args(Speaks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +37,7 @@ class Rule:
 
     role: Role
     """The role."""
-    speaks: Literal["for", "against"]
+    speaks: Speaks
     """Whether a column with such a name has the role rather than another, or never."""
     reason: str
     """Why."""
@@ -86,6 +96,13 @@ RULES = (
         "difficulty|hardness|level|weights?|thresholds?|max|min|limits?|budget|temp(erature)?|top_[pk]|k|shots?|metadata|meta|"
         "configs?|settings|params|args|usage|has|uses?|needs|requires|contains|receipts?|multimodal|age|points_possible",
     ),
+    Rule(
+        "score",
+        "against",
+        "the form of an answer, or whether there is one",
+        _ANYWHERE,
+        "format(ted)?|syntax|pars(ed?|able|ing)|valid|extract(ed|ion)?|truncat(ed|ion)|attempted|answered|cached|skipped",
+    ),
     Rule("score", "against", "a summary of several scores", _ANYWHERE, "mean|avg|average|median|sum|total|best|worst"),
     Rule(
         "score",
@@ -115,7 +132,7 @@ RULES = (
     Rule(
         "item",
         "against",
-        "an index, which may count rows",
+        INDEX,
         _ANYWHERE,
         "index|idx|rows?|lines?|unnamed|position|rank|order|no|nr|number|num|counts?|timestamp|date|time|created|updated|at",
     ),
@@ -127,6 +144,15 @@ RULES = (
         "requests?|runs?|traces?|responses?|completions?|messages?|eval(uation)?|judg(e?ments?|es?)|graders?|annotators?|"
         "raters?|jobs?|user_?(id|name)|username|workers?|models?|experiments?|attempts?|trials?|seed|uuid|hash|generation",
     ),
+    Rule(
+        "item",
+        "against",
+        GROUP,
+        _LAST,
+        "datasets?|benchmarks?|categor(y|ies)|topics?|subjects?|domains?|splits?|subsets?|lang(uage)?s?|locale|types?|levels?|difficulty|"
+        "conditions?|settings?|methods?|strateg(y|ies)|styles?|personas?|temperature|shots?",
+    ),
+    Rule("item", "against", "it names what is measured", _ANYWHERE, "metrics?|measures?|scorers?|evaluators?"),
     Rule("item", "for", "it is an identifier", _LAST, "id|uid|key"),
     Rule(
         "item",
@@ -143,7 +169,7 @@ RULES = (
         _ANYWHERE,
         "judg(e|es|ing)|graders?|evaluators?|scorers?|annotators?|raters?|critics?|references?|baselines?|users?|embedd.*|"
         "rewards?|reason(ing)?|answers?|responses?|outputs?|dataset|benchmark|category|topic|subject|split|verdict|status|"
-        "difficulty|level|type",
+        "difficulty|level|type|metrics?|results?|outcomes?|guess(ed)?|pred(icted)?|detected|identified|true",
     ),
     Rule("model", "for", "it is called what models are called", _LAST, "models?|llms?|agents?|engine|checkpoint"),
     Rule("model", "for", "it is called what models are called", _FIRST, "model|llm|agent"),
@@ -179,7 +205,7 @@ def plain_name(name: str) -> str:
     return "_".join(word.lower() for word in _WORD_BREAK.split(name) if word)
 
 
-def rules_for(name: str, role: Role, speaks: Literal["for", "against"]) -> list[tuple[int, str]]:
+def rules_for(name: str, role: Role, speaks: Speaks) -> list[tuple[int, str]]:
     """The reasons that a name gives, each with the position of its rule: the smaller one says more.
 
     >>> [reason for _, reason in rules_for("judge_confidence", "score", "against")]
@@ -189,7 +215,7 @@ def rules_for(name: str, role: Role, speaks: Literal["for", "against"]) -> list[
     return [(place, rule.reason) for place, rule in rules if rule.fits(plain_name(name))]
 
 
-def is_called(name: str, role: Role, speaks: Literal["for", "against"]) -> bool:
+def is_called(name: str, role: Role, speaks: Speaks) -> bool:
     """Whether a name speaks for a role, or against it."""
     return bool(rules_for(name, role, speaks))
 

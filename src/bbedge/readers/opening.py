@@ -213,8 +213,7 @@ def lines(path: str, name: str | None = None) -> Iterator[tuple[int, bytes]]:
     """The lines with something in them, each with its end and its number from 1; split at line feeds only."""
     for number, piece in whole_lines(path, name):
         # Only the first line of a piece can have begun in earlier ones.
-        length = piece.find(b"\n") + 1 or len(piece)
-        limits_in_force().check_line(length, place=f"{name or shown_path(path)}:{number}")
+        limits_in_force().check_line(piece.find(b"\n") + 1 or len(piece), place=f"{name or shown_path(path)}:{number}")
         yield from filled_lines(piece, number)
 
 
@@ -348,8 +347,7 @@ def files_of(given: str) -> tuple[list[str], bool]:
 def files_matching(pattern: str) -> list[str]:
     """All files that fit a pattern, and all below the folders that fit it, in order."""
     path = PurePath(pattern)
-    parts = path.parts[1:] if path.anchor else path.parts
-    return sorted(set(_search(path.anchor, (*parts, _ANY_DEPTH))))
+    return sorted(set(_search(path.anchor, (*(path.parts[1:] if path.anchor else path.parts), _ANY_DEPTH))))
 
 
 def _search(start: str, parts: Sequence[str]) -> Iterator[str]:

@@ -189,8 +189,7 @@ def source_file(path: str, name: str | None = None) -> SourceFile:
     from bbedge.core.scores import SourceFile
     from bbedge.readers.sources import fingerprint
 
-    shown_name = name or harmless_names([path])[0]
-    return SourceFile(name=shown_name, sha256=fingerprint(path), bytes=Path(path).stat().st_size)
+    return SourceFile(name=name or harmless_names([path])[0], sha256=fingerprint(path), bytes=Path(path).stat().st_size)
 
 
 def harmless_names(paths: Sequence[str]) -> list[str]:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import structs
 
 from bbedge.errors import Argument, Blank, DomainError, FormatError
-from bbedge.readers.archives import ZIP, unpacked
 from bbedge.readers.choices import NAMED, OpenChoiceError, name_origin, skip_pattern
+from bbedge.readers.json_files import ZIP, unpacked
 from bbedge.readers.limits import LimitError, UnpackedLimitError
 from bbedge.readers.logs.contract import Glimpse
 from bbedge.readers.opening import (
@@ -27,7 +27,7 @@ from bbedge.readers.opening import (
     standard_input,
 )
 from bbedge.readers.tables import HEAD, JSON, JSON_LINES, PARQUET, SEPARATORS, PlainTable
-from bbedge.readers.tables.delimited import DelimitedFile, separator_of
+from bbedge.readers.tables.delimited import SHEETS, DelimitedFile, SheetFile, separator_of
 from bbedge.readers.tables.frames import ParquetFile
 from bbedge.readers.tables.json_rows import (
     JsonLinesFile,
@@ -38,7 +38,6 @@ from bbedge.readers.tables.json_rows import (
     record_list,
 )
 from bbedge.readers.tables.roles import chosen_columns
-from bbedge.readers.tables.sheets import SHEETS, SheetFile
 from bbedge.readers.tools import readers, recognised
 from bbedge.records.notes import Note, files_beside
 from bbedge.records.reading import Reading
@@ -330,16 +329,20 @@ def _unknown(path: str) -> FormatError:
     known = ", ".join((*SEPARATORS, *JSON_LINES, JSON, *PARQUET, *SHEETS))
     logs = ", ".join(reader.title for reader in readers().values())
     return FormatError(
-        f"{shown_path(path)}{_seen(path)}: neither its name nor its content is known; expected a table, {known} "
+        f"{shown_path(path)}{_seen(path)}neither its name nor its content is known; expected a table, {known} "
         f"(text also with .gz), or a log of {logs}: rename the file or convert it, or say what it is with ",
         Argument("format"),
     )
 
 
 def _seen(path: str) -> str:
-    """The keys or columns that a file begins with, for a message."""
-    names = list(Glimpse.of(path).first if is_regular(path) else ())
-    return f" with the keys {listed(names, limit=12)}" if names else ""
+    """The keys that a file begins with, or else its first characters, for a message."""
+    if not is_regular(path):
+        return ": "
+    seen = Glimpse.of(path)
+    if seen.first:
+        return f" with the keys {listed(seen.first, limit=12)}: "
+    return f": begins with {quoted(shown(seen.head[:60].decode(errors='replace'), 40))}; "
 
 
 def _piped(format: str | None) -> Source:  # noqa: A002

@@ -380,15 +380,37 @@ def test_a_log_with_the_name_of_a_table_is_still_a_log(name, tmp_path):
     assert survey([str(tmp_path / name)]).files[0].kind == "promptfoo"
 
 
-@pytest.mark.parametrize("pair", [("model_1", "model_2"), ("model_a", "model_b"), ("Assistant A", "assistant_b")])
-def test_pairwise_judgements_are_named_as_such(tmp_path, pair):
-    rows = [{"question_id": q, pair[0]: "a", pair[1]: "b", "winner": "tie", "score": 1} for q in ITEMS]
+@pytest.mark.parametrize("better", ["winner", "label", "preference"])
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("model_1", "model_2"),
+        ("model_a", "model_b"),
+        ("Assistant A", "assistant_b"),
+        ("baseline_model", "candidate_model"),
+        ("left", "right"),
+    ],
+)
+def test_pairwise_judgements_are_named_as_such(tmp_path, pair, better):
+    rows = [{"question_id": q, pair[0]: "a", pair[1]: "b", better: "tie", "score": 1} for q in ITEMS]
     message = str(refusal(written(tmp_path / "a.json", rows)))
-    if " " in pair[0]:
-        assert "no column for the model" in message
-        return
-    assert f"a file of pairwise judgements: every row has a winner of '{pair[0]}', '{pair[1]}'" in message
+    assert "a file of pairwise judgements: every row says which of two is better " in message
+    assert f"('{pair[0]}', '{pair[1]}', '{better}')" in message
     assert "wins against one baseline" in message
+
+
+def test_a_winner_is_enough_for_a_pair(tmp_path):
+    rows = [{"question_id": q, "red": "a", "blue": "b", "winner": "a", "score": 1} for q in ITEMS]
+    assert "pairwise judgements" in str(refusal(written(tmp_path / "a.json", rows)))
+
+
+def test_tables_of_promptfoo_are_named_as_such(tmp_path):
+    head = "question,[openai:a] p,Status,Score,[openai:b] p,Status,Score\n"
+    written(tmp_path / "a.csv", head + "q1,Yes,PASS,1,No,FAIL,0\n")
+    message = str(refusal(tmp_path / "a.csv"))
+    assert "'Score', 'Status' appears more than once; a table of promptfoo: write its results as JSON" in message
+    written(tmp_path / "b.csv", "question,[openai:a] p,[openai:b] p\nq1,[PASS] Yes,[FAIL] No\n")
+    assert "a table of promptfoo: write its results as JSON" in str(refusal(tmp_path / "b.csv"))
 
 
 def test_what_was_seen_is_said_where_nothing_is_known(tmp_path):
@@ -396,6 +418,8 @@ def test_what_was_seen_is_said_where_nothing_is_known(tmp_path):
     assert "a.json with the keys 'accuracy', 'model': neither" in str(refusal(tmp_path / "a.json"))
     assert "and found\n" in str(refusal(tmp_path))
     assert "a.json with the keys 'accuracy', 'model'" in str(refusal(tmp_path))
+    written(tmp_path / "c.json", "[[1, 2], [3, 4]]")
+    assert "c.json: begins with '[[1, 2], [3, 4]]'; neither" in str(refusal(tmp_path / "c.json"))
     written(tmp_path / "b.csv", "gold,pred\n1,2\n")
     assert "b.csv: no column for the model; the columns are 'gold', 'pred'" in str(refusal(tmp_path))
 

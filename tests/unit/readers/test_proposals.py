@@ -53,3 +53,22 @@ def test_nothing_is_proposed_of_a_trap(name, tmp_path):
     # What is certain may be in the command that asks for the rest.
     assert found.decisions or not found.proposal
     assert found.remedy is None
+
+
+def candidates(folder, name):
+    return [[each.argument.words[-1] for each in of.candidates] for of in surveyed(folder, TRAPS[name]).decisions]
+
+
+def test_what_may_be_meant_is_listed_and_not_proposed(tmp_path):
+    assert candidates(tmp_path / "a", "an index of questions") == [["item=problem_idx"]]
+    assert candidates(tmp_path / "b", "means of datasets") == [["item=dataset"]]
+    assert candidates(tmp_path / "c", "a summary of each model by key") == [["model=key", "item=key"]]
+    together = [f"{each}strategy" for each in ("replicate=", "item=task_id+", "model=model+")]
+    assert candidates(tmp_path / "d", "conditions and samples together") == [
+        together + [each.replace("strategy", "sample") for each in together]
+    ]
+
+
+def test_reasons_against_a_candidate_are_said(tmp_path):
+    (decision,) = surveyed(tmp_path, TRAPS["an index of questions"]).decisions
+    assert decision.candidates[0].reasons[0] == "an index, which may count rows"

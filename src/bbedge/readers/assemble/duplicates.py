@@ -211,14 +211,31 @@ def distinguishing_columns(table: Table, columns: Mapping[Role, str]) -> list[st
     }
     rows, named = table.plain.head(_MOST_ROWS), {part for its in parts.values() for part in its}
     keys = [tuple(str([row.get(part) for part in parts[role]]) for role in ("model", "item")) for row in rows]
-    names = [name for name in table.plain.columns() if name.strip() and name not in named]
-    return [name for name in names if _tells(keys, [row.get(name) for row in rows])]
+    values = {
+        name: [row.get(name) for row in rows] for name in table.plain.columns() if name.strip() not in ("", *named)
+    }
+    short = {name: each for name, each in values.items() if all(map(_is_short, each))}
+    alone = [name for name, each in short.items() if _tells(keys, each)]
+    if alone:
+        return alone
+    # Two conditions, or a condition and the number of a run, tell rows apart only together.
+    crossed = [name for name, each in short.items() if _comes_with_all(keys, each)]
+    together = [str(each) for each in zip(*map(short.__getitem__, crossed), strict=True)]
+    return crossed if together and _tells(keys, together) else []
+
+
+def _is_short(value: object) -> bool:
+    return isinstance(value, str | int) and len(str(value)) <= _LONGEST
+
+
+def _comes_with_all(keys: Sequence[tuple[str, ...]], values: Sequence[object]) -> bool:
+    """Whether every model has every item with each of the values."""
+    first, *others = map(set, grouped(zip(keys, values, strict=True)).values())
+    return len(first) > 1 and all(other == first for other in others)
 
 
 def _tells(keys: Sequence[tuple[str, ...]], values: Sequence[object]) -> bool:
     """Whether the values, of rows with these models and items, number or name them."""
-    if not all(isinstance(value, str | int) and len(str(value)) <= _LONGEST for value in values):
-        return False
     cells = {(*key, str(value)) for key, value in zip(keys, values, strict=True)}
     if len(cells) < len(keys):
         return False

@@ -61,10 +61,9 @@ def refusal(gaps: MissingCells, *why: Part) -> MissingCellsError:
         )
     error = MissingCellsError(f"{gaps.sources}: ", *why, *hints, *_report(gaps), gaps.hint)
     if gaps.outline is not None:
-        counts = gaps.outline.by_kind.sum(axis=1)
         error.missing = {
             model: dict(zip(ERROR_KINDS, of_model.tolist(), strict=True))
-            for model, of_model in zip(gaps.names[1], counts.T, strict=True)
+            for model, of_model in zip(gaps.names[1], gaps.outline.by_kind.sum(axis=1).T, strict=True)
             if of_model.any()
         }
     error.remedy = None if apart else _remedy(gaps)

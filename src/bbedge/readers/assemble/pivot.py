@@ -169,8 +169,7 @@ def _filled(coder: Coder, grid: Grid) -> tuple[NDArray[np.float64], NDArray[np.i
             check_unique(coder, grid)
         if not grid.in_memory:
             spool.write(values)
-    whole = buffer.reshape(grid.shape) if grid.in_memory else spool.mapped(grid.shape)
-    return whole, np.concatenate(missing)
+    return buffer.reshape(grid.shape) if grid.in_memory else spool.mapped(grid.shape), np.concatenate(missing)
 
 
 def _cut(values: NDArray[np.float64], kept: Kept, *, in_memory: bool) -> NDArray[np.float64]:

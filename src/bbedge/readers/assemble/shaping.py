@@ -213,11 +213,10 @@ class Shaping:
         return roles
 
     def _columns(self, table: ShapedTable, described: Sequence[str]) -> dict[Role, str]:
-        chosen = {role: name for role, name in self.chosen.items() if role not in table.given}
         found = find_roles(
             table.columns(),
             table=table.name,
-            chosen=chosen,
+            chosen={role: name for role, name in self.chosen.items() if role not in table.given},
             blocks=self.reading.blocks,
             described=described,
             given=tuple(table.given),

@@ -253,8 +253,7 @@ def alike(models: Sequence[str]) -> list[list[str]]:
     >>> alike(["GPT-4", "other", "gpt-4 "])
     [['GPT-4', 'gpt-4 ']]
     """
-    groups = grouped((folded(model), model) for model in models)
-    return [group for group in groups.values() if len(group) > 1]
+    return [group for group in grouped((folded(model), model) for model in models).values() if len(group) > 1]
 
 
 def merged_names(models: Sequence[str], preferred: Sequence[str] = ()) -> dict[str, str]:

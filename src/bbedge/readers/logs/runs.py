@@ -61,8 +61,7 @@ class RunBook:
         groups = grouped(((each.model, each.run.task), (code, each)) for code, each in coded)
         labels: dict[str, str] = {}
         for group in groups.values():
-            in_time = enumerate(sorted(group, key=_by_time), start=1)
-            numbers = {code: str(position) for position, (code, _) in in_time}
+            numbers = {code: str(position) for position, (code, _) in enumerate(sorted(group, key=_by_time), start=1)}
             labels |= numbers if group[0][1].label is None else _labelled(group)
         return labels
 
@@ -228,8 +227,7 @@ def run_notes(book: RunBook) -> Iterator[Note]:
                 "systems, name them apart with --model-name PATTERN=NAME.",
             )
     yield from _graded(by_model)
-    everything = [each for runs in by_model.values() for each in runs]
-    for task, name, values in _varying(everything, lambda run: run.protocol):
+    for task, name, values in _varying([each for runs in by_model.values() for each in runs], lambda run: run.protocol):
         yield Note(
             kind="protocol",
             text=f"Runs{task} differ in {name}: {listed(values)}. Models can only be compared, and runs are only "

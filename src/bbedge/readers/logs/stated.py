@@ -208,8 +208,7 @@ class RunTally:
     def _compared(self, stated: StatedAggregate, key: _Key, path: str) -> Iterator[Note]:
         total, numbers = self._sums.get((key, stated.metric or ""), (0.0, 0))
         # With repetitions of which some have no number, a mean of means is not the mean of all.
-        partial = len(self._repeats) > 1 and numbers < self._samples.get(key, 0)
-        if not numbers or stated.mean is None or partial:
+        if not numbers or stated.mean is None or (len(self._repeats) > 1 and numbers < self._samples.get(key, 0)):
             return
         mean = total / numbers
         if abs(mean - stated.mean) <= tolerance(stated.mean):

@@ -139,8 +139,7 @@ class LogTable:
 
     def failures(self, rows: NDArray[np.int64]) -> NDArray[np.uint8]:
         """What failed in rows that have no score: positions in ``ERROR_KINDS``."""
-        failed = np.array(self._failed, dtype=np.int64)
-        return np.array(self._kinds, dtype=np.uint8)[np.searchsorted(failed, rows)]
+        return np.array(self._kinds, dtype=np.uint8)[np.searchsorted(np.array(self._failed, dtype=np.int64), rows)]
 
     def _frame(self, columns: Mapping[Role, list[str | float | bool | None]]) -> pl.DataFrame:
         fail = failing(self.location_of_row, len(self._places) - len(columns["item"]))
@@ -197,8 +196,7 @@ class LogTable:
         """Whether the sample was scored under the filter that counts."""
         if sample.filter is None:
             return True
-        usual = () if self.log.usual_filter is None else (self.log.usual_filter,)
-        wanted = self.reading.filter or usual
+        wanted = self.reading.filter or (() if self.log.usual_filter is None else (self.log.usual_filter,))
         if wanted and sample.filter not in wanted:
             if not self.reading.filter:
                 self._watch.filtered[sample.filter] += 1
@@ -285,8 +283,7 @@ class LogTable:
             self._models[sample.run] = model
             return model
         # Only the sample may know, and the next one may know another.
-        found = model_in(self.path, sample.run, self.reading, sample)
-        return check_found(found, self.path, sample.run, self.reading)
+        return check_found(model_in(self.path, sample.run, self.reading, sample), self.path, sample.run, self.reading)
 
     def _label(self, sample: LogSample) -> str | None:
         origin = name_origin(self.reading, "replicate")
@@ -296,21 +293,19 @@ class LogTable:
         if origin.kind == "field":
             label = field_at(sample.fields, origin.text)
         if not label:
-            found = listed(dict(field_paths(sample.fields)), limit=12)
             raise DataError(
                 f"{self._at(sample)}: nothing there for ",
                 Argument("replicate_from", shown(self.reading.replicate_from or "")),
-                f"; the fields of the sample are {found or 'none'}",
+                f"; the fields of the sample are {listed(dict(field_paths(sample.fields)), limit=12) or 'none'}",
             )
         return label
 
     def _block(self, sample: LogSample, path: str) -> str:
         block = field_at(sample.fields, path)
         if block is None or not block.strip():
-            found = listed(dict(field_paths(sample.fields)), limit=12)
             raise DataError(
                 f"{self._at(sample)}: no field {quoted(path)} to take the block from; the fields of the sample are "
-                f"{found or 'none'}: correct ",
+                f"{listed(dict(field_paths(sample.fields)), limit=12) or 'none'}: correct ",
                 Argument("blocks"),
                 ", or pass ",
                 *OTHER_BLOCKS,
@@ -339,8 +334,7 @@ def _with_items(log: Log, reading: Reading) -> Log:
     """The log, with the items that the user declares where it does not list all."""
     if log.of_items is None or reading.items is None:
         return log
-    items = read_items(reading.items).items
-    return replace(log, samples=partial(log.of_items, items))
+    return replace(log, samples=partial(log.of_items, read_items(reading.items).items))
 
 
 def _field(sample: LogSample, name: str) -> str | None:

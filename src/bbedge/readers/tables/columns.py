@@ -178,8 +178,7 @@ def scores_of(column: pl.Series | Sequence[Any], *, fail: Fail) -> pl.Series:
     if kind.is_numeric() or kind == pl.Null:
         return column.cast(pl.Float64)
     if kind not in (pl.String, pl.Categorical, pl.Enum):
-        first = int(column.is_not_null().arg_max() or 0)
-        fail(first, f"the score is of type {kind}; expected a number or true/false")
+        fail(int(column.is_not_null().arg_max() or 0), f"the score is of type {kind}; expected a number or true/false")
     return column.cast(pl.String)
 
 

@@ -188,10 +188,9 @@ def check_expansion(path: str, name: str, columns: Collection[str] | None = None
         return
     try:
         rows = int(footer[_NUM_ROWS])
-        chunks = [chunk[_OF_COLUMN] for group in footer[_ROW_GROUPS] for chunk in group[_COLUMNS]]
         unpacked = sum(
             int(chunk[_UNCOMPRESSED])
-            for chunk in chunks
+            for chunk in [chunk[_OF_COLUMN] for group in footer[_ROW_GROUPS] for chunk in group[_COLUMNS]]
             if columns is None or chunk[_PATH][0].decode("utf-8", "replace") in columns
         )
     except (KeyError, TypeError, ValueError, IndexError, AttributeError):

@@ -29,10 +29,14 @@ ORIGINAL = cast("Role", "original item")
 _PREFIX = "column "
 _ANSWERS = frozenset({"answer", "target", "label", "gold", "expected", "ground_truth", "reference", "correct_answer"})
 _PREDICTIONS = frozenset({"prediction", "predicted", "pred", "output", "response", "model_answer", "model_output"})
-_WINNER = re.compile(r"(^|_)(winner|preferred|preference)(_|$)")
+_WINNER = re.compile(
+    r"(^|_)(winner|preferred|preference|better|label|verdict|judge?ment|votes?|outcome|decision|wins?|scores?_?[12ab])(_|$)"
+)
 _OF_PAIR = re.compile(
     r"(name_)?(model|system|assistant|agent|llm|player|answer|response|output|generator)_?([12ab]|left|right)(_name|_id)?"
+    r"|(baseline|candidate|reference|opponent|first|second|left|right)(_(model|system|assistant|agent|llm))?"
 )
+_OF_PROVIDER = re.compile(r"\[[^]]+\] .")
 _OF_ONE_MODEL: tuple[Part, ...] = ("; or ", Argument("model_from", "file"), " if every file is of one model")
 
 
@@ -95,7 +99,8 @@ def find_roles(
     """
     repeated = [name for name in repeated_names(found) if name.strip()]
     if repeated:
-        raise FormatError(f"{table}: column {listed(repeated)} appears more than once; rename or remove one of them")
+        advice = _promptfoo_hint(found) or "; rename or remove one of them"
+        raise FormatError(f"{table}: column {listed(repeated)} appears more than once{advice}")
     roles: dict[Role, str] = {}
     for role in ROLES:
         if role in given or (role == "block" and (blocks == "item" or blocks == "one")):
@@ -115,17 +120,16 @@ def find_roles(
             roles[role] = name
         elif role == "model" and (pair := _pair(found)):
             raise FormatError(
-                f"{table}: a file of pairwise judgements: every row has a winner of {listed(pair)}, and so no score of "
-                "one model on one item; needed are scores of each model, such as its wins against one baseline, as "
-                "AlpacaEval and Arena-Hard have them"
+                f"{table}: a file of pairwise judgements: every row says which of two is better ({listed(pair)}), and "
+                "so no score of one model on one item; needed are scores of each model, such as its wins against one "
+                "baseline, as AlpacaEval and Arena-Hard have them"
             )
         elif role not in OPTIONAL:
-            keyed = found[0] == KEY and KEY not in taken and role != "score"
             raise ColumnError.about(
                 role,
                 (Argument("model_from", "file"),) if role == "model" else (),
                 f"{table}: no column for the {role}; "
-                f"the columns are {listed(found, limit=20)}{_separator_hint(found)}; "
+                f"the columns are {listed(found, limit=20)}{_separator_hint(found)}{_promptfoo_hint(found)}; "
                 f"expected one named {role} (or {', '.join(ALIASES[role])}), case ignored: "
                 "rename it or pass ",
                 Argument("column", {role: Blank("NAME")}),
@@ -134,7 +138,7 @@ def find_roles(
                 *_content_hint(role, found),
                 *(
                     ("; or ", Argument("column", {role: KEY}), f" if the keys of the document are {role}s")
-                    if keyed
+                    if (found[0] == KEY and KEY not in taken and role != "score")
                     else ()
                 ),
             )
@@ -142,10 +146,11 @@ def find_roles(
 
 
 def _pair(found: Sequence[str]) -> list[str]:
-    """The columns of the two models that rows compare; empty unless a winner is named."""
-    plain = {name: name.strip().casefold() for name in found}
+    """The columns of the two that rows compare, and of what says which is better; empty unless there are both."""
+    plain = {name: name.strip().casefold().replace(" ", "_") for name in found}
     pair = [name for name in found if _OF_PAIR.fullmatch(plain[name])]
-    return pair[:2] if len(pair) > 1 and any(_WINNER.search(name) for name in plain.values()) else []
+    better = [name for name in found if _WINNER.search(plain[name])]
+    return [*pair, better[0]] if better and len(pair) == 2 else [name for name in found if plain[name] == "winner"]
 
 
 def repeated_names(names: Sequence[str]) -> list[str]:
@@ -187,6 +192,14 @@ def _separator_hint(found: Sequence[str]) -> str:
     sign = next((sign for sign in titles if sign in found[0]), None) if len(found) == 1 else None
     advice = "name the file .csv" if sign == "," else ".csv needs commas and .tsv tabs"
     return f" (the separator seems to be {titles[sign]}; {advice})" if sign else ""
+
+
+def _promptfoo_hint(found: Sequence[str]) -> str:
+    """What to do with its tables, in which a column for every provider has texts and verdicts together."""
+    advice = (
+        "; a table of promptfoo: write its results as JSON with promptfoo eval --output results.json, and read that"
+    )
+    return advice if any(_OF_PROVIDER.match(name) for name in found) else ""
 
 
 def _wide_hint(role: Role, found: Sequence[str]) -> tuple[Part, ...]:

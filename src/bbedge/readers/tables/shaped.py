@@ -361,8 +361,7 @@ def as_wide(
 def _mostly_other(table: ShapedTable, columns: Sequence[str]) -> bool:
     """Whether the first rows have something else than numbers in more columns than mistakes would explain."""
     rows = table.plain.head(HEAD)
-    other = [not all(may_be_score(row.get(name)) for row in rows) for name in columns]
-    return sum(other) > _OTHER * len(columns)
+    return sum([not all(may_be_score(row.get(name)) for row in rows) for name in columns]) > _OTHER * len(columns)
 
 
 def _found(columns: Sequence[str], role: Role) -> str | None:
@@ -392,10 +391,9 @@ def _equal_to_mean(cells: pl.DataFrame) -> tuple[int, NDArray[np.bool_]]:
 
 def summary_error(table: str, column: str, across: str, *, why: str) -> OpenChoiceError:
     """The refusal of a column."""
-    drop = Argument("drop_column", (shown(column),))
     return OpenChoiceError.proposing(
         (Argument("drop_column", (column,)),),
         f"{table}: column {quoted(column)} is {why}, not one {across}; drop it with ",
-        drop,
+        Argument("drop_column", (shown(column),)),
         f"; if it is one {across} after all, write the table with a row for every score",
     )

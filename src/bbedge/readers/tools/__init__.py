@@ -42,7 +42,7 @@ _OURS = {
     "arena-hard": "judgments.ARENA_HARD",
     "mt-bench": "judgments.MT_BENCH",
     "alpaca-eval": "judgments.ALPACA_EVAL",
-    "bfcl": "bfcl.BFCL",
+    "bfcl": "tested.BFCL",
     "livecodebench": "graded.LIVECODEBENCH",
     "cruxeval": "graded.CRUXEVAL",
     "mmlu-pro": "graded.MMLU_PRO",

@@ -287,8 +287,7 @@ def _mmlu_run(seen: SeenLog) -> LogRun:
     path = Path(seen.records.path).absolute()
     named = _MMLU_NAME.fullmatch(path.name)
     scored = next((each.parent.name for each in path.parents if each.name == "CoT"), None)
-    folder = path.parent.name if path.name.endswith("_result.json") else None
-    model = named["model"] if named else scored or folder
+    model = named["model"] if named else scored or (path.parent.name if path.name.endswith("_result.json") else None)
     return LogRun(model=model, identity=seen.identity(model))
 
 

@@ -220,8 +220,7 @@ def _attempt(record: LogRecord) -> tuple[int, int]:
 
 def _trial_failed(row: Row) -> Failed:
     mode = text(row.get("failure_mode"))
-    untested = _WITHOUT_TESTS.get(mode, "unknown") if number(row["is_resolved"]) is None else None
-    failure = _HARNESS.get(mode, untested)
+    failure = _HARNESS.get(mode, _WITHOUT_TESTS.get(mode, "unknown") if number(row["is_resolved"]) is None else None)
     return None if failure is None else f"the trial failed with {quoted(mode or 'unset')}", failure
 
 

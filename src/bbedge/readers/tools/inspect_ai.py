@@ -221,8 +221,7 @@ def _message_text(found: object) -> str:
 
 
 def _failure(sample: Row, message: str | None) -> ErrorKind | None:
-    choices = array(at(sample, "output", "choices"))
-    if any(at(choice, "stop_reason") == "content_filter" for choice in choices):
+    if any(at(choice, "stop_reason") == "content_filter" for choice in array(at(sample, "output", "choices"))):
         return "refusal"
     if message is not None:
         return kind_of_error(message)
@@ -232,8 +231,7 @@ def _failure(sample: Row, message: str | None) -> ErrorKind | None:
 
 def _usage(sample: Row) -> dict[str, float]:
     """The tokens of all models that the sample used, judges included, and its time with and without waiting."""
-    of_models = mapping(sample.get("model_usage")).values()
-    parts = [amounts({"total": at(each, "total_tokens")}) for each in of_models]
+    parts = [amounts({"total": at(each, "total_tokens")}) for each in mapping(sample.get("model_usage")).values()]
     return amounts(
         {
             "tokens": sum(part["total"] for part in parts) if all(parts) else None,
@@ -247,8 +245,7 @@ def _scores(found: object, place: str) -> dict[str, Value]:
     scores: dict[str, Value] = {}
     for scorer, score in mapping(found).items():
         value = score.get("value") if isinstance(score, dict) else score
-        parts = value if isinstance(value, dict) else {None: value}
-        for key, part in parts.items():
+        for key, part in (value if isinstance(value, dict) else {None: value}).items():
             if not isinstance(part, list):
                 scores[scorer if key is None else f"{scorer}.{key}"] = _graded(part, place)
     return scores
@@ -300,8 +297,7 @@ def _graders(header: Row) -> frozenset[str]:
     for name, options in _scorers(header):
         named = [each for each in map(text, several(options.get("model"))) if each]
         if not named and name.rpartition("/")[2].startswith(_GRADING) and model is not None:
-            role = text(options.get("model_role")) or _ROLE
-            of_role = several(mapping(described.get("model_roles")).get(role))
+            of_role = several(mapping(described.get("model_roles")).get(text(options.get("model_role")) or _ROLE))
             named = [each for part in of_role if (each := text(part) or text(mapping(part).get("model")))] or [model]
         graders.update(named)
     return frozenset(graders)

@@ -166,11 +166,9 @@ def _metrics(config: Row) -> Iterator[tuple[str, bool, str]]:
     """
     for each in map(mapping, array(config.get("metrics", config.get("metric")))):
         higher, level = each.get("higher_is_better"), each.get("corpus_level_fn")
-        names = [*several(each.get("metric_name")), *mapping(higher), *mapping(level)]
-        for name in dict.fromkeys(map(str, names)):
+        for name in dict.fromkeys(map(str, [*several(each.get("metric_name")), *mapping(higher), *mapping(level)])):
             better = higher.get(name) if isinstance(higher, dict) else higher
-            summary = level.get(name) if isinstance(level, dict) else level
-            yield name, better is not False, str(summary)
+            yield name, better is not False, str(level.get(name) if isinstance(level, dict) else level)
 
 
 def _stated(results: Row, run: LogRun, path: str) -> Iterator[StatedAggregate]:
@@ -178,8 +176,7 @@ def _stated(results: Row, run: LogRun, path: str) -> Iterator[StatedAggregate]:
     config = _config(results, run.task)
     count = whole(config.get("effective_num_docs"))
     # Every document is asked once for each seed of the examples; -1 stands for a number that was not kept.
-    seeds = whole(at(results, "config_general", "num_fewshot_seeds"))
-    if count and (seeds or 1) <= 1:
+    if count and (whole(at(results, "config_general", "num_fewshot_seeds")) or 1) <= 1:
         yield StatedAggregate(where=path, run=run, count=count)
     means = ((name, at(results, "results", run.task, name)) for name, _, how in _metrics(config) if how == "mean")
     yield from stated_means(means, where=path, run=run)

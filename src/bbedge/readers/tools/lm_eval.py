@@ -225,8 +225,7 @@ def _model_of(results: Row) -> str | None:
     if isinstance(arguments, str):
         pairs = (part.partition("=") for part in arguments.split(","))
         arguments = {key.strip(): value.strip() for key, _, value in pairs}
-    names = (results.get("model_name"), *(at(arguments, name) for name in _NAMING))
-    return next(filter(None, map(text, names)), None)
+    return next(filter(None, map(text, (results.get("model_name"), *(at(arguments, name) for name in _NAMING)))), None)
 
 
 def _stated_by(found: ToolResults, run: LogRun, filters: frozenset[str | None]) -> Iterator[StatedAggregate]:

@@ -75,9 +75,8 @@ A sample's scores are spread over events of type ``match`` and ``metrics``; they
 def _run(spec: Row) -> LogRun:
     # Until April 2023 an eval names models, not functions that complete a prompt.
     lists = (spec.get("completion_fns"), at(spec, "model_names", "completions"))
-    names = next(filter(None, ([name for name in map(text, array(found)) if name] for found in lists)), [])
     return LogRun(
-        model=",".join(names)
+        model=",".join(next(filter(None, ([name for name in map(text, array(found)) if name] for found in lists)), []))
         or text(spec.get("model_name"))
         or text(at(spec, "model", "model"))
         or text(spec.get("model"))
@@ -234,7 +233,6 @@ def _output_item(record: LogRecord, run: LogRun, copies: Numbering) -> LogSample
     content, index = _place_in_data(row)
     message = _message(at(row, "sample", "error"))
     error = "error" if message is None and row.get("status") == "error" else message
-    filtered = at(row, "sample", "finish_reason") == "content_filter"
     return LogSample(
         run=run,
         # Items with the same content are numbered by their positions in the data, not in the file.
@@ -242,7 +240,7 @@ def _output_item(record: LogRecord, run: LogRun, copies: Numbering) -> LogSample
         scores=_scores(row),
         place=record.place,
         error=error,
-        failure="refusal" if filtered else kind_of_error(error),
+        failure="refusal" if at(row, "sample", "finish_reason") == "content_filter" else kind_of_error(error),
         fields={"item": _item(row)},
         prompt=optional_digest(at(row, "sample", "trajectory") or at(row, "sample", "input")),
     )

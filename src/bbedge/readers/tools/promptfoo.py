@@ -154,8 +154,7 @@ def _plan(rows: _Rows, path: str) -> _Plan:
     for place, row in rows():
         key = _key(row, place, path)
         if key not in plan.contestants:
-            label = _label(row) or text(at(row, "prompt", "raw")) or key[1]
-            plan.contestants[key] = label, text(row.get("id")) or ""
+            plan.contestants[key] = _label(row) or text(at(row, "prompt", "raw")) or key[1], text(row.get("id")) or ""
         plain, rest = _test(row)
         plan.variants.setdefault(plain, set()).add(rest)
         plan.described.setdefault(_description(row), set()).add(plain)

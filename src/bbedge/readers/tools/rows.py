@@ -245,8 +245,7 @@ def _is_mlflow(glimpse: Glimpse) -> bool:
     columns = glimpse.first.get("columns")
     if columns is None:
         return glimpse.has("data") and glimpse.name.removesuffix(".gz") == "eval_results_table.json"
-    scored = any(isinstance(name, str) and name.endswith(_TABLE_SCORE) for name in array(columns))
-    return glimpse.has("data") and scored
+    return glimpse.has("data") and any(isinstance(name, str) and name.endswith(_TABLE_SCORE) for name in array(columns))
 
 
 def _table_run(seen: SeenLog) -> LogRun:

@@ -116,8 +116,7 @@ def _tested_run(seen: SeenLog) -> LogRun:
         return _run_of(_system(seen.records.path))
     above = file.parents[1] if file.parents[1].name not in _FOLDERS else file.parents[2]
     # Of one instance each, reports of a model are one run together: as runs of different tasks.
-    identity = "/".join(file.parent.parts[-3:])
-    return LogRun(model=above.name.replace("__", "/"), task=file.parent.name, identity=identity)
+    return LogRun(model=above.name.replace("__", "/"), task=file.parent.name, identity="/".join(file.parent.parts[-3:]))
 
 
 def _tested_scores(record: LogRecord) -> dict[str, Value]:

@@ -119,8 +119,7 @@ def _simulations(path: str) -> Records:
     counts = {"simulations": 0, "simulation_index": 0}
     for key, row in parts_under(path, "tasks", *counts, keep=("info", "timestamp"), head=head):
         if key == "tasks":
-            content = digest(without_empty({each: at(row, each) for each in _OF_TASK}))
-            contents[text(at(row, "id")) or ""] = content
+            contents[text(at(row, "id")) or ""] = digest(without_empty({each: at(row, each) for each in _OF_TASK}))
         else:
             counts[key] += 1
     under = "simulations" if counts["simulations"] else "simulation_index"
