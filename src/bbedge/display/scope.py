@@ -92,8 +92,11 @@ def looks_at_new_items(certificate: Certificate) -> str:
         return ""
     if not has_evidence(certificate):
         return f"New items were not looked at yet. {next_look(certificate)}"
-    *before, last = dict.fromkeys(f"{look.replicate:,}" for look in certificate.content.looks)
-    runs = f"{', '.join(before)} and {last} runs" if before else counted(int(last.replace(",", "")), "run")
+    # A model that joins a board has the looks up to there at once, and between two looks there is one for it alone.
+    *before, last = (
+        run for run in certificate.content.design.schedule if run <= certificate.content.looks[-1].replicate
+    )
+    runs = f"{', '.join(f'{run:,}' for run in before)} and {last:,} runs" if before else counted(last, "run")
     return f"New items were looked at after {runs}: {certified_pairs(certificate)} certified. {next_look(certificate)}"
 
 
