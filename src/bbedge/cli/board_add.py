@@ -223,7 +223,10 @@ def _coming_looks(board: Board) -> Iterator[str]:
         yield f"These items are looked at next after run {these}."
     if board.design.target:
         new = run.looks.get("new-items")
-        yield f"New items are looked at next after run {new}." if new else "New items are not looked at again."
+        if new:
+            yield f"New items are looked at next after run {new}."
+        elif board.design.pairing == "all":  # else a model that joined is looked at by its own runs
+            yield "New items are not looked at again."
 
 
 def _summary(board: Board, run: NextRun) -> str:

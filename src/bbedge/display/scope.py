@@ -82,7 +82,9 @@ def next_look(certificate: Certificate) -> str:
     done = max((look.replicate for look in certificate.content.looks), default=0)
     coming = [run for run in certificate.content.design.schedule if run > done]
     if not coming:
-        return "There is no further look."
+        board = (certificate.headline or certificate).content.board
+        by_own_runs = board and board.design.pairing == "first"
+        return f"There is no further look{', except at models that joined with fewer runs' if by_own_runs else ''}."
     return f"The {'next' if done else 'first'} look is after {counted(coming[0], 'run')}."
 
 

@@ -223,6 +223,20 @@ def test_a_model_that_joins_between_two_looks_adds_no_look_to_the_schedule(tmp_p
     assert "The next look is after 4 runs." in shown
 
 
+def test_with_fewer_runs_a_model_that_joined_still_has_looks_of_its_own(tmp_path):
+    board = board_of(tmp_path, target="new-items", looks=[1, 2], pairing="first", first=1)
+    rng = np.random.default_rng(13)
+    for number in (1, 2):
+        add(board, rng, number)
+    board.add_model("new", runs(rng, ["new"], 1, ITEMS))
+    assert "There is no further look, except at models that joined with fewer runs." in " ".join(
+        said("show", tmp_path).split()
+    )
+    assert "not looked at again" not in said("next", tmp_path)
+    add(board, rng, 3)
+    assert [look.replicate for look in board.leaderboard().looks] == [1, 2, 2, 3]
+
+
 def said(command: str, folder, *arguments: str) -> str:
     return CliRunner().invoke(make_app(), ["board", command, str(folder / "b.bbedge"), *arguments]).output
 
