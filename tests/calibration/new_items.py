@@ -147,7 +147,8 @@ UNEVEN = (1,) * 20 + (4,) * 8 + (12,) * 6
 CATEGORIES = ("easy",) * 20 + ("hard",) * 80
 of_categories = {
     "chances": side_by_side(
-        independent(20, (0.5, 0.95, 0.85), (0.5, 0.95, 0.65)), independent(80, (0.5, 0.1, 0.5), (0.5, 0.3, 0.3))
+        independent(20, (0.5, 1.0, 1.0), (0.35, 1.0, 0.0), (0.15, 0.0, 1.0)),
+        independent(80, (0.5, 0.0, 0.0), (0.15, 1.0, 0.0), (0.35, 0.0, 1.0)),
     ),  # by 0.2 for a, and by 0.2 for b
     "of_views": ((0.2, 0.0), (-0.2, 0.0)),
     "options": {"weights": macro_weights(CATEGORIES), "views": category_weights(CATEGORIES)},

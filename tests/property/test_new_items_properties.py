@@ -66,7 +66,8 @@ def cases(draw):
         runs = (rng.random(runs.shape) < runs).astype(float)
     if gaps:
         runs[max(0, n_runs - 2) :] = np.where(rng.random(runs[-2:].shape) < 0.15, np.nan, runs[-2:])
-    stopped_after = draw(st.sampled_from([None, 1, 2])) if n_models > 2 else None
+    # About these items, models stop between scores only.
+    stopped_after = draw(st.sampled_from([None, k, 2 * k])) if n_models > 2 else None
     claims = literal.Claims(
         n_models=n_models,
         blocks=tuple(blocks),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -147,7 +147,7 @@ def _tell(board: Board, added: Added, before: Leaderboard, *lines: str) -> None:
     if now.is_contradicted:
         said = answer(Certificate.made(now))
         say(said.first, said.contenders, style="bold red")
-    say(*lines, *news(added, before, now))
+    say(*lines, *news(added, before, now), *_coming_looks(board))
     exit_if_contradicted(now)
 
 
@@ -209,16 +209,24 @@ def next_(
     if items_out is not None:
         write_whole(items_out, items_table(run.items, run.blocks, run.columns))
     console = write_json(json_out, lambda: {"summary": summary, **run.content})
-    later = [
-        f"{'New' if target == 'new-items' else 'These'} items are looked at next after run {look}."
-        for target, look in run.looks.items()
-        if look > run.replicate
-    ]
-    say(summary, *later, f"Models: {', '.join(display_names(run.models))}", "Items:", console=console)
+    say(summary, *_coming_looks(board), f"Models: {', '.join(display_names(run.models))}", "Items:", console=console)
     say(*(f"  {shown(item)}" for item in run.items[:_MOST_ITEMS]), console=console)
     if len(run.items) > _MOST_ITEMS:
         say(f"  and {len(run.items) - _MOST_ITEMS:,} more; --items OUT.csv writes all of them", console=console)
     say_written(console, items=items_out)
+
+
+def _coming_looks(board: Board) -> Iterator[str]:
+    """When the items of each target are looked at next, if not after every run."""
+    run = board.next_run
+    if (these := run.looks.get("benchmark", 0)) > run.replicate:
+        yield f"These items are looked at next after run {these}."
+    if board.design.target:
+        new = run.looks.get("new-items")
+        if new:
+            yield f"New items are looked at next after run {new}."
+        elif board.design.pairing == "all":  # else a model that joined is looked at by its own runs
+            yield "New items are not looked at again."
 
 
 def _summary(board: Board, run: NextRun) -> str:

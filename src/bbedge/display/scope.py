@@ -82,7 +82,9 @@ def next_look(certificate: Certificate) -> str:
     done = max((look.replicate for look in certificate.content.looks), default=0)
     coming = [run for run in certificate.content.design.schedule if run > done]
     if not coming:
-        return "There is no further look."
+        board = (certificate.headline or certificate).content.board
+        by_own_runs = board and board.design.pairing == "first"
+        return f"There is no further look{', except at models that joined with fewer runs' if by_own_runs else ''}."
     return f"The {'next' if done else 'first'} look is after {counted(coming[0], 'run')}."
 
 
@@ -92,8 +94,11 @@ def looks_at_new_items(certificate: Certificate) -> str:
         return ""
     if not has_evidence(certificate):
         return f"New items were not looked at yet. {next_look(certificate)}"
-    *before, last = dict.fromkeys(f"{look.replicate:,}" for look in certificate.content.looks)
-    runs = f"{', '.join(before)} and {last} runs" if before else counted(int(last.replace(",", "")), "run")
+    # A model that joins a board has the looks up to there at once, and between two looks there is one for it alone.
+    *before, last = (
+        run for run in certificate.content.design.schedule if run <= certificate.content.looks[-1].replicate
+    )
+    runs = f"{', '.join(f'{run:,}' for run in before)} and {last:,} runs" if before else counted(last, "run")
     return f"New items were looked at after {runs}: {certified_pairs(certificate)} certified. {next_look(certificate)}"
 
 

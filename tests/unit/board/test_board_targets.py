@@ -194,11 +194,50 @@ def test_what_is_next_says_when_each_target_is_looked_at(tmp_path):
     for number in (1, 2, 3, 4):
         add(board, rng, number)
     assert board.next_run.looks == {"benchmark": 5}
-    assert "looked at" not in said("next", tmp_path)
+    assert "New items are not looked at again." in said("next", tmp_path)
 
 
-def said(command: str, folder) -> str:
-    return CliRunner().invoke(make_app(), ["board", command, str(folder / "b.bbedge")]).output
+def test_whoever_adds_a_run_hears_when_the_next_look_is(tmp_path):
+    board_of(tmp_path, target="new-items", looks=[2]).close()
+    file, said_after = tmp_path / "run.csv", []
+    for number in (1, 2):
+        rows = [
+            f"{model},{item},{number},{(number * 7 + ord(model) * 5 + int(item[1:]) ** 2) % 11 % 2}"
+            for model in "abc"
+            for item in ITEMS
+        ]
+        file.write_text("\n".join(["model,item,replicate,score", *rows]), encoding="utf-8")
+        said_after.append(said("add", tmp_path, str(file)).splitlines()[-1])
+    assert said_after == ["New items are looked at next after run 2.", "New items are not looked at again."]
+
+
+def test_a_model_that_joins_between_two_looks_adds_no_look_to_the_schedule(tmp_path):
+    board, rng = board_of(tmp_path, target="new-items", looks=[1, 4]), np.random.default_rng(11)
+    for number in (1, 2, 3):
+        add(board, rng, number)
+    board.add_model("new", runs(rng, ["new"], 3, ITEMS))
+    assert [look.replicate for look in board.leaderboard().looks] == [1, 3]
+    shown = " ".join(said("show", tmp_path).split())
+    assert "New items were looked at after 1 run:" in shown
+    assert "The next look is after 4 runs." in shown
+
+
+def test_with_fewer_runs_a_model_that_joined_still_has_looks_of_its_own(tmp_path):
+    board = board_of(tmp_path, target="new-items", looks=[1, 2], pairing="first", first=1)
+    rng = np.random.default_rng(13)
+    for number in (1, 2):
+        add(board, rng, number)
+    board.add_model("new", runs(rng, ["new"], 1, ITEMS))
+    assert "There is no further look, except at models that joined with fewer runs." in " ".join(
+        said("show", tmp_path).split()
+    )
+    assert "not looked at again" not in said("next", tmp_path)
+    add(board, rng, 3)
+    assert [look.replicate for look in board.leaderboard().looks] == [1, 2, 2, 3]
+
+
+def said(command: str, folder, *arguments: str) -> str:
+    return CliRunner().invoke(make_app(), ["board", command, str(folder / "b.bbedge"), *arguments]).output
 
 
 def test_an_exported_graph_names_the_views(tmp_path):

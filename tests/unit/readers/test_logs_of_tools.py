@@ -43,6 +43,7 @@ def test_inspect_runs_are_numbered_in_the_order_of_their_times():
 def test_inspect_epochs_of_one_run_share_its_seed():
     notes = read_scores(LOGS / "inspect" / "epochs").notes
     assert any("Replicates of 'mockllm/aster' and of 1 more model share a seed ('1')" in note.text for note in notes)
+    assert any("All items of a run share one seed ('1', '2')" in note.text for note in notes)
 
 
 def test_inspect_several_scorers_must_be_chosen_from():

@@ -264,7 +264,7 @@ def _seeds(repetitions: Sequence[Repetition]) -> Iterator[Note]:
             "sampling can repeat itself, and replicates that repeat each other are not independent. Give every run a "
             "seed of its own, or none.",
         )
-    elif seeds:
+    if seeds:
         yield Note(
             kind="seed",
             text=f"All items of a run share one seed ({listed(sorted(seeds))}), so that their random numbers may be "
