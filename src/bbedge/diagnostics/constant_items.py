@@ -7,6 +7,7 @@ what is compared, and no certificate holds for it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,17 +16,16 @@ from bbedge.core.scores import Scores
 from bbedge.diagnostics.findings import Finding, finding
 from bbedge.text import counted, listed
 
-WARNING = (
-    "This was counted after the scores were seen. Never leave items out because of it: a certificate holds only for "
-    "items that were chosen before. Other models, or more runs of these, may differ on the same items."
-)
-"""What must not be done with these items, in words."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConstantItems:
     """The items on which all models have the same score in all runs. One with a missing score is not among them."""
 
+    warning: ClassVar[str] = (
+        "This was counted after the scores were seen. Never leave items out because of it: a certificate holds only "
+        "for items that were chosen before. Other models, or more runs of these, may differ on the same items."
+    )
+    """What must not be done with these items."""
     highest: tuple[str, ...]
     """Those with the highest possible score, such as an item that everything solves."""
     lowest: tuple[str, ...]
@@ -52,12 +52,12 @@ class ConstantItems:
     @property
     def words(self) -> str:
         """What was counted, in sentences."""
-        every = f"{counted(self.models, 'model')} and {counted(self.runs, 'run')}"
+        every, tells = f"{counted(self.models, 'model')} and {counted(self.runs, 'run')}", self.items - self.count
         if not self.count:
             return f"On every one of {counted(self.items, 'item')}, some scores of {every} differ."
         other = f" and {len(self.between):,} always the same score between" if self.between else ""
         return (
-            f"{self.items - self.count:,} of {counted(self.items, 'item')} ({self.share:.0%}) can tell these models apart. Over "
+            f"{tells:,} of {counted(self.items, 'item')} ({self.share:.0%}) can tell these models apart. Over "
             f"{every}, {len(self.highest):,} always have the highest score, {len(self.lowest):,} always the lowest"
             f"{other}."
         )
@@ -104,7 +104,7 @@ def constant_finding(found: ConstantItems) -> Finding:
         "constant-items",
         verdict="look" if found.share < 0.5 else "no alarm",
         found=f"{found.words}{lists}",
-        not_shown=WARNING,
+        not_shown=found.warning,
         to_do="State this share with the results. Choose harder or other items for the next version of the benchmark, "
         "before it is run.",
     )

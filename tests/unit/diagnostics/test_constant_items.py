@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bbedge.core.scores import Scores
-from bbedge.diagnostics.constant_items import WARNING, constant_finding, constant_items
+from bbedge.diagnostics.constant_items import ConstantItems, constant_finding, constant_items
 
 CHOICES = np.array([0.0, 0.5, 1.0, np.nan])
 
@@ -52,8 +52,8 @@ def test_the_finding_says_what_was_counted_and_warns():
         "1 of 4 items (25%) can tell these models apart. Over 2 models and 1 run, 2 always have the highest score, 1 "
         "always the lowest. Always highest: 'q0', 'q1'. Always lowest: 'q2'."
     )
-    assert found.not_shown == WARNING
-    assert "Never leave items out" in WARNING
+    assert found.not_shown == ConstantItems.warning
+    assert "Never leave items out" in found.not_shown
     assert found.to_do
 
 

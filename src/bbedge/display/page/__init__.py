@@ -37,7 +37,7 @@ SCRIPTS = (
     "table.js",
     "matrix.js",
     "looks.js",
-    "where.js",
+    "compare.js",
     "panel.js",
     "csv.js",
     "page.js",
