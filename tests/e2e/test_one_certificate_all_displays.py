@@ -214,3 +214,74 @@ def test_an_answer_from_a_file_is_the_answer_of_the_scores(bbedge, tmp_path):
     assert bbedge("certify", ROOT / "demo" / "scores.csv", "--json", out).code == 0
     made = bbedge_package.certify(bbedge_package.read_scores(ROOT / "demo" / "scores.csv"))
     assert bbedge_package.read_certificate(out).answer == made.answer
+
+
+def text_of(cell: str) -> str:
+    return " ".join(html.unescape(re.sub("<.*?>", " ", cell)).split())
+
+
+def timeline_of_page(text: str) -> list[list[str]]:
+    section = text.split('<table class="timeline">')[1].split("</table>")[0].split("<tbody>")[1]
+    return [re.findall(r"<td.*?</td>", row, re.DOTALL) for row in re.findall(r"<tr.*?</tr>", section, re.DOTALL)]
+
+
+def timeline_of_json(document: dict) -> list[tuple[str, str, str, set[tuple[str, str]], set[str]]]:
+    """Time, comparisons, pairs, who beats whom and the changes of ranks of every event, from nothing but the JSON."""
+    said = lambda ends: f"{ends[0]}" if ends[0] == ends[1] else f"{ends[0]}-{ends[1]}"  # noqa: E731
+    board, models, edges, ranks, rows = document["board"], set(), 0, {}, []
+    joined = {each["names"][0]: each["event"] for each in board["timeline"] if each["kind"] == "add-model"}
+    look_of = {each["run"]: each["event"] for each in board["timeline"] if each["kind"] == "replicate"}
+    for step in board["timeline"]:
+        if step["kind"] != "retire":
+            models |= set(step.get("names", ()))
+        changed = {name: ends for name, ends in step.get("ranks", {}).items() if ranks.get(name) != ends}
+        wins = {
+            (edge["winner"], edge["loser"])
+            for edge in document["edges"]
+            if max(look_of[edge["first_certified"]], joined.get(edge["winner"], 0), joined.get(edge["loser"], 0))
+            == step["event"]
+        }
+        looked = "edges" in step
+        moves = {
+            f"{name} {said(ranks[name])} → now {said(e)}" if name in ranks else f"{name} {said(e)}"
+            for name, e in changed.items()
+        }
+        time = step["time"].replace("T", " ")[:16] + " UTC"
+        new = str(step["edges"] - edges) if looked else ""
+        pairs = f"{step['resolved_pairs']} of {len(models) * (len(models) - 1) // 2}" if looked else ""
+        rows.append((time, new, pairs, wins, moves if looked else set()))
+        ranks, edges = {**ranks, **changed}, step.get("edges", edges)
+    return rows[::-1]
+
+
+@pytest.mark.nightly
+def test_the_timeline_is_that_of_the_json(tmp_path):
+    rng = np.random.default_rng(6)
+    means = {"a": 0.9, "b": 0.75, "c": 0.5, "late": 0.6, "d": 0.3}
+
+    def runs(names: list[str], count: int) -> bbedge_package.Scores:
+        values = (rng.random((count, len(names), 150)) < np.array([means[name] for name in names])[None, :, None]) * 1.0
+        return bbedge_package.Scores.of(values, models=names, items=[f"q{i}" for i in range(150)])
+
+    names = ["a", "b", "c", "d"]
+    board = bbedge_package.Board.create(
+        tmp_path / "b.bbedge", bbedge_package.BoardDesign(), models=names, items=[f"q{i}" for i in range(150)]
+    )
+    for _ in range(2):
+        board.add(runs(names, 1))
+    board.add_model("late", runs(["late"], 2))
+    board.retire("d")
+    for _ in range(2):
+        board.add(runs(["a", "b", "c", "late"], 1))
+    made = board.certificate()
+    document = json.loads(made.to_json())
+    shown, rows = timeline_of_page(made.to_html()), timeline_of_json(document)
+    assert len(shown) == len(rows) == 7
+    assert sum(bool(row[3]) for row in rows) >= 3
+    for (time, _, new, pairs, moved), row in zip(shown, rows, strict=True):
+        beats = [part.split(" beats ") for part in map(text_of, re.findall(r"<p>.*?</p>", new, re.DOTALL))]
+        wins = {(winner, loser) for winner, losers in beats for loser in losers.replace(" ,", ",").split(", ")}
+        count = text_of(new.split("</summary>")[0])
+        moves = set(map(text_of, re.findall(r"<li>.*?</li>", moved, re.DOTALL)))
+        assert (text_of(time), count, text_of(pairs), wins, moves) == row
+    board.close()

@@ -38,8 +38,7 @@
   const kept = document.createDocumentFragment();
   for (const name of PARTS) kept.append(part(document, name).cloneNode(true));
   const source = (index) => byId(`view-${index}`)?.content ?? kept;
-  const where = whereModels(data);
-  let current = data.opened, listening = new AbortController(), shown = null;
+  let current = data.opened, listening = new AbortController(), shown = null, model = null;
 
   const documentOf = (panel) => (panel.view === null ? whole : { ...whole, ...whole.views[panel.view] });
   // The same view of new items, where the page has both.
@@ -47,12 +46,14 @@
     const panel = data.panels[shown.panel.on_new_items];
     return panel && comparisonsOf({ doc: documentOf(panel), data, panel });
   }
+  const factsOf = (index) => comparisonsOf({ doc: documentOf(data.panels[index]), data, panel: data.panels[index] });
+  const compare = compareModels({ data, factsOf, onChange: () => remember(model) });
 
   function start() {
     const panel = data.panels[current];
     const doc = documentOf(panel);
-    shown = { panel, ...showPanel({ doc, data, panel, signal: listening.signal, where, onKeep: remember }) };
-    where?.enter(panel.view === null ? "" : doc.name, shown.facts.names, shown.facts.labels);
+    shown = { panel, ...showPanel({ doc, data, panel, signal: listening.signal, compare, onKeep: remember }) };
+    compare?.enter(current, panel.view === null ? "" : doc.name, shown.facts);
     for (const link of all("[data-view]")) {
       if (Number(link.dataset.view) === current) link.setAttribute("aria-current", "true");
       else link.removeAttribute("aria-current");
@@ -71,36 +72,43 @@
     byId("viewing").textContent = `${choice.selectedOptions[0].text}: ${document.querySelector(".decided").textContent}`;
   }
 
-  // The address names the view and the model, so that a link leads to them and the way back works.
+  // The address names the view, the model and what is compared, so that a link leads to them and the way back works.
   const choice = byId("view");
   const spelled = (text) => { try { return decodeURIComponent(text); } catch { return text; } };
   const links = data.panels.map((panel) => panel.link);
   function asked() {
     const parts = location.hash.slice(1).split("&");
-    const model = parts.find((each) => each.startsWith("model="));
-    const view = parts.filter((each) => each !== model).join("&");
+    const [ofModel, ofPair] = ["model=", "compare="].map((key) => parts.find((each) => each.startsWith(key))?.slice(key.length));
+    const view = parts.filter((each) => !/^(model|compare)=/.test(each)).join("&");
     const index = view ? links.findIndex((link) => spelled(link.slice(1)) === spelled(view)) : data.opened;
-    return { index, model: model === undefined ? null : spelled(model.slice("model=".length)) };
+    return { index, name: ofModel === undefined ? null : spelled(ofModel), names: (ofPair ?? "").split(",").filter(Boolean).map(spelled) };
   }
-  function addressOf(name) {
-    const view = current === data.opened ? "" : links[current].slice(1);
+  function addressOf(view) {
+    const names = compare?.asked ?? [];
     try {
-      return `#${[view, name === null ? "" : `model=${encodeURIComponent(name)}`].filter(Boolean).join("&")}`;
+      const parts = [view, model === null ? "" : `model=${encodeURIComponent(model)}`, names.length ? `compare=${names.map(encodeURIComponent).join(",")}` : ""];
+      return `#${parts.filter(Boolean).join("&")}`;
     } catch {
       return `#${view}`; // an unpaired surrogate has no address
     }
   }
-  const remember = (name) => history.pushState(null, "", addressOf(name));
+  function remember(name) {
+    model = name;
+    history.pushState(null, "", addressOf(current === data.opened ? "" : links[current].slice(1)));
+  }
   function follow() {
-    const { index, model } = asked();
+    const { index, name, names } = asked();
     if (index < 0) return; // an address of something else on the page
     if (choice) show(index);
-    shown.select(model);
+    model = name;
+    shown.select(name);
+    compare?.set(names, { quiet: true, move: names.length > 0 && name === null });
   }
   addEventListener("hashchange", follow);
   choice?.addEventListener("change", () => {
     show(Number(choice.value));
-    history.pushState(null, "", data.panels[current].link);
+    model = null;
+    history.pushState(null, "", addressOf(links[current].slice(1)));
   });
   start();
   if (location.hash) follow();
