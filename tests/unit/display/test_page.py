@@ -7,6 +7,7 @@ import copy
 import gzip
 import hashlib
 import html
+import io
 import json
 import math
 import re
@@ -15,6 +16,7 @@ from importlib.resources import files
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.derive import provenance
@@ -29,6 +31,7 @@ from bbedge.display.page.facts import top_sets
 from bbedge.display.page.payload import embedded
 from bbedge.display.page.table import PageView
 from bbedge.display.ranking import model_rows, ranks_of_means
+from bbedge.display.terminal import show_leaderboard
 from bbedge.errors import FormatError
 from unit.certificate.documents import circular, document, drawn, many, suite
 
@@ -255,6 +258,13 @@ def test_table_chart_and_details_measure_evidence_alike(options):
         assert share < 100
         assert words == ("< 0.01 %" if share < 0.01 else f"{share:.1g} %" if share < 1 else f"{math.floor(share)} %")
         assert f"</svg> {html.escape(words)}</td>" in page
+    out = io.StringIO()
+    show_leaderboard(Console(file=out, width=200), made)
+    said = dict(re.findall(r"^(\w+ +\w+) .* ([<0-9. ]+%) of threshold", out.getvalue(), re.MULTILINE))
+    assert said
+    for pair, share in said.items():
+        place = [frozenset((each.ahead, each.behind)) for each in made.content.outlook].index(frozenset(pair.split()))
+        assert share.strip() == told[place]
 
 
 def test_parts_with_nothing_to_show_are_left_out():
@@ -269,14 +279,14 @@ def test_a_long_top_set_names_the_models_outside():
     sets = {each.size: each for each in top_sets(made)}
     for size, each in sets.items():
         before = max((other for other in sets if other < size), default=0)
-        if each.words.startswith("all but the bottom"):
+        if each.words == "all but":
             assert size - before > 60 - size
             assert each.labels == made.labels[size:]
         else:
             assert each.labels == made.labels[before:size]
     last = Certificate.of(document([0.9] * 13 + [0.05, 0.05]))
     names = ", ".join(f"<bdi>{name}</bdi>" for name in last.labels[13:])
-    assert f"all but the bottom two:</span> {names}</dd>" in render_page(last)
+    assert f'<span class="quiet">all but</span> {names}</dd>' in render_page(last)
 
 
 def test_cut_names_keep_what_tells_them_apart():

@@ -19,7 +19,7 @@ from bbedge.display.geometry import rank_bar, round_marks
 from bbedge.display.page import charts, drawing, facts
 from bbedge.display.page.payload import ItemScores, embedded
 from bbedge.display.page.table import ModelInfo, PageView
-from bbedge.display.ranking import observed_difference
+from bbedge.display.ranking import evidence_share, observed_difference
 from bbedge.text import shown
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _template() -> Template:
     environment.globals.update(
         {
             each.__name__: each
-            for each in (alarm, answer, observed_difference, provenance, rank, rank_bar, round_marks, verify_command)
+            for each in (alarm, answer, evidence_share, observed_difference, provenance, rank, rank_bar, round_marks, verify_command)
         }
     )
     return environment.get_template("page.html")

@@ -174,7 +174,7 @@ def top_sets(certificate: Certificate) -> list[TopSet]:
     return [
         TopSet(k, f"Top-{before} and" if before else "", labels[before:k])
         if k - before <= max(_MOST_LISTED, len(labels) - k)
-        else TopSet(k, f"all but the bottom {len(labels) - k}:", labels[k:])
+        else TopSet(k, "all but", labels[k:])
         for before, k in sets
     ]
 
@@ -184,16 +184,6 @@ def prospect_interval(certificate: Certificate, prospect: Prospect) -> str:
     low, high = (math.nan if end is None else float(end) for end in prospect.within)
     units = certificate.units
     return CONTRADICTION if low > high else f"{units.at_least(low, '+')} to {units.at_most(high, '+')}"
-
-
-def evidence_share(prospect: Prospect) -> tuple[str, float]:
-    """The evidence of an open pair as a share of what it must reach, and how long its bar is.
-
-    The bar has a logarithmic axis from 0.01 % to 100 %. Of staggered e-Holm, the share is that of the wealth.
-    """
-    share = min(0.99, math.exp(min(0.0, prospect.log_e - prospect.log_threshold)))
-    words = f"{math.floor(100 * share)} %" if share >= 0.01 else f"{100 * share:.1g} %" if share >= 1e-4 else "< 0.01 %"
-    return words, max(0.0, 1.0 + math.log10(max(share, 1e-4)) / 4.0)
 
 
 def more_runs(interval: tuple[int, int] | None) -> str:
