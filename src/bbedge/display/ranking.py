@@ -52,6 +52,8 @@ class ModelRow:
     """Whether it is the first row with its best possible rank."""
     cut_above: bool
     """Whether every model above this row is certified better than it and all below: the line of a Top-k set."""
+    is_retired: bool
+    """Whether the board runs it no more."""
 
     @property
     def rank(self) -> str:
@@ -83,6 +85,8 @@ def model_rows(certificate: Certificate, most: int | None = None) -> tuple[Model
     ranks, units, intervals = certificate.ranks, certificate.units, certificate.mean_intervals
     found, cuts = ranks.rank_intervals, set(ranks.cuts)
     on_new_items, by_mean = _ranks_on_new_items(certificate), ranks_of_means(certificate)
+    board = (certificate.headline or certificate).content.board
+    retired = board.retired if board else ()
     return tuple(
         ModelRow(
             index=i,
@@ -99,6 +103,7 @@ def model_rows(certificate: Certificate, most: int | None = None) -> tuple[Model
             loses_to=int(ranks.n_better[i]),
             opens_group=i == 0 or ends[0] != found[i - 1][0],
             cut_above=i in cuts,
+            is_retired=certificate.names[i] in retired,
         )
         for i, ends in enumerate(found[:most])
     )

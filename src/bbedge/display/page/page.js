@@ -51,7 +51,7 @@
   function start() {
     const panel = data.panels[current];
     const doc = documentOf(panel);
-    shown = { panel, ...showPanel({ doc, data, panel, signal: listening.signal, where, onKeep: remember }) };
+    shown = { panel, ...showPanel({ doc, data, panel, signal: listening.signal, where, onKeep: remember, onArranged: rearranged }) };
     where?.enter(panel.view === null ? "" : doc.name, shown.facts.names, shown.facts.labels);
     for (const link of all("[data-view]")) {
       if (Number(link.dataset.view) === current) link.setAttribute("aria-current", "true");
@@ -71,36 +71,48 @@
     byId("viewing").textContent = `${choice.selectedOptions[0].text}: ${document.querySelector(".decided").textContent}`;
   }
 
-  // The address names the view and the model, so that a link leads to them and the way back works.
+  // The address names the view, the model, and how the table is sorted and filtered: a link leads to them, and the way
+  // back works.
   const choice = byId("view");
-  const spelled = (text) => { try { return decodeURIComponent(text); } catch { return text; } };
   const links = data.panels.map((panel) => panel.link);
+  const ARRANGES = /^(sort|find|(is|from|to)\.[^=]*)=/;
+  let named = null;
   function asked() {
     const parts = location.hash.slice(1).split("&");
-    const model = parts.find((each) => each.startsWith("model="));
-    const view = parts.filter((each) => each !== model).join("&");
+    const model = parts.find((each) => each.startsWith("model=")), arrangement = parts.filter((each) => ARRANGES.test(each));
+    const view = parts.filter((each) => each !== model && !arrangement.includes(each)).join("&");
     const index = view ? links.findIndex((link) => spelled(link.slice(1)) === spelled(view)) : data.opened;
-    return { index, model: model === undefined ? null : spelled(model.slice("model=".length)) };
+    return { index, arrangement, model: model === undefined ? null : spelled(model.slice("model=".length)) };
   }
   function addressOf(name) {
-    const view = current === data.opened ? "" : links[current].slice(1);
+    const parts = [current === data.opened ? "" : links[current].slice(1)];
     try {
-      return `#${[view, name === null ? "" : `model=${encodeURIComponent(name)}`].filter(Boolean).join("&")}`;
-    } catch {
-      return `#${view}`; // an unpaired surrogate has no address
-    }
+      parts.push(...shown.arrangement(), name === null ? "" : `model=${encodeURIComponent(name)}`);
+    } catch { /* an unpaired surrogate has no address */ }
+    return `#${parts.filter(Boolean).join("&")}`;
   }
-  const remember = (name) => history.pushState(null, "", addressOf(name));
+  function remember(name) {
+    named = name;
+    history.pushState(null, "", addressOf(name));
+  }
+  function rearranged() {
+    history.replaceState(null, "", addressOf(named));
+  }
   function follow() {
-    const { index, model } = asked();
+    const { index, arrangement, model } = asked();
     if (index < 0) return; // an address of something else on the page
     if (choice) show(index);
+    shown.arrangeAs(arrangement);
     shown.select(model);
+    named = model;
   }
   addEventListener("hashchange", follow);
   choice?.addEventListener("change", () => {
+    const arrangement = shown.arrangement();
     show(Number(choice.value));
-    history.pushState(null, "", data.panels[current].link);
+    shown.arrangeAs(arrangement);
+    named = null;
+    history.pushState(null, "", `#${[links[current].slice(1), ...arrangement].join("&")}`);
   });
   start();
   if (location.hash) follow();

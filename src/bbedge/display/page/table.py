@@ -164,6 +164,7 @@ class PageView:
             "behind": [row.behind for row in made],
             "behind_intervals": [row.behind_interval for row in made] if certificate.pairs is not None else None,
             "counts": [(row.beats, row.loses_to) for row in made],
+            "retired": [row.index for row in made if row.is_retired],
             "cuts": [row.index for row in made if row.cut_above],
             "evidence": [evidence_share(each.log_e - each.log_threshold)[0] for each in certificate.content.outlook],
         }
