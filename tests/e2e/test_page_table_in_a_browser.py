@@ -226,7 +226,11 @@ def test_names_are_not_broken_inside_words(opened):
     ends = page.evaluate(
         """() => [...document.querySelectorAll('.ranking tbody bdi')].flatMap((name) => {
           const text = name.firstChild, range = document.createRange(), found = [];
-          const top = (i) => { range.setStart(text, i); range.setEnd(text, i + 1); return range.getBoundingClientRect().top; };
+          const top = (i) => {
+            range.setStart(text, i);
+            range.setEnd(text, i + 1);
+            return range.getBoundingClientRect().top;
+          };
           for (let i = 1; i < text.length; i++) if (top(i) > top(i - 1) + 4) found.push(text.data[i - 1]);
           return found;
         })"""
@@ -278,7 +282,7 @@ def test_very_many_models_are_a_table_that_can_be_searched(opened):
         page.locator("#download").click()
     assert json.loads(Path(download.value.path()).read_text()) == document
     assert it.said == []
-    assert it.asked == [page.url.split('#')[0]]
+    assert it.asked == [page.url.split("#")[0]]
 
 
 def test_five_thousand_models_are_paged_sorted_found_and_printed(opened):

@@ -192,7 +192,8 @@ def difference_bounds(certificate: Certificate, a: int, b: int) -> tuple[float, 
 def evidence_share(missing: float) -> tuple[str, float]:
     """The evidence of an open pair as a share of what it must reach, and how long its bar is.
 
-    ``missing`` is ``log_e`` minus its threshold. The bar has a logarithmic axis from 0.01 % to 100 %. Of staggered e-Holm, the share is that of the wealth.
+    ``missing`` is ``log_e`` minus its threshold. The bar has a logarithmic axis from 0.01 % to 100 %. Of staggered
+    e-Holm, the share is that of the wealth.
     """
     share = min(0.99, math.exp(min(0.0, missing)))
     words = f"{math.floor(100 * share)} %" if share >= 0.01 else f"{100 * share:.1g} %" if share >= 1e-4 else "< 0.01 %"

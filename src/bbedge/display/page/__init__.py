@@ -52,10 +52,13 @@ def render_page(
     title: str = TITLE,
     model_info: ModelInfo | None = None,
     items: ItemScores | None = None,
+    address: str | None = None,
+    picture: str | None = None,
 ) -> str:
     """The page as ASCII text: safe from any mail program's idea of an encoding.
 
-    ``model_info`` adds columns that the user knows, ``items`` the scores of single items.
+    ``model_info`` adds columns that the user knows, ``items`` the scores of single items. ``address`` is where the page
+    will be, ``picture`` where its picture will be: whoever links to the page shows them.
 
     Names may contain markup. The template escapes every text, the data are JSON that cannot end its element, scripts
     set text and never markup, and a content security policy allows only the page's own style and script.
@@ -79,6 +82,8 @@ def render_page(
         heat=drawing.draw_heat(whole, linked=len(views) > 1),
         info=info,
         items=shown_items,
+        address=address,
+        picture=picture,
         policy=_policy(style, script),
         # Both are files of this package, and the data are escaped for their place: nothing here comes from outside.
         style=Markup(style),
@@ -106,7 +111,17 @@ def _template() -> Template:
     environment.globals.update(
         {
             each.__name__: each
-            for each in (alarm, answer, evidence_share, observed_difference, provenance, rank, rank_bar, round_marks, verify_command)
+            for each in (
+                alarm,
+                answer,
+                evidence_share,
+                observed_difference,
+                provenance,
+                rank,
+                rank_bar,
+                round_marks,
+                verify_command,
+            )
         }
     )
     return environment.get_template("page.html")

@@ -229,12 +229,12 @@ def _cost_points(certificate: Certificate, column: InfoColumn, *, compares: bool
 
 
 def _unbeaten(certificate: Certificate, column: InfoColumn) -> NDArray[np.bool_]:
-    """The models that none of the same or a lower cost is certified better than; all of them where no pairs are known."""
-    if certificate.pairs is None:
-        return np.ones(len(certificate.names), dtype=np.bool_)
-    known = [key if isinstance(key := column.key(name), float) else math.nan for name in certificate.names]
-    costs = np.array(known)
-    beaten: NDArray[np.bool_] = (certificate.graph.above & (costs[:, None] <= costs)).any(axis=0)
+    """The models that none of the same or a lower cost is certified better than; all where pairs are not known."""
+    beaten = np.zeros(len(certificate.names), dtype=np.bool_)
+    if certificate.pairs is not None:
+        known = [key if isinstance(key := column.key(name), float) else math.nan for name in certificate.names]
+        costs = np.array(known)
+        (certificate.graph.above & (costs[:, None] <= costs)).any(axis=0, out=beaten)
     return ~beaten
 
 
@@ -243,21 +243,34 @@ def _named(
 ) -> Iterator[tuple[int, PointName]]:
     """Names of unbeaten models, best first, right or left of their points, above or below, where nothing else is."""
     at = {point.index: (across.at(point.cost), up.at(point.value)) for point in points}
-    taken = [(x - _RADIUS, y - _RADIUS, x + _RADIUS, y + _RADIUS) for x, y in at.values()]
+    taken = [_Box(x - _RADIUS, y - _RADIUS, x + _RADIUS, y + _RADIUS) for x, y in at.values()]
     for point in sorted(points, key=lambda point: -point.value):
+        if not point.is_unbeaten:
+            continue
         text, (x, y) = names[point.index], at[point.index]
         room = _LETTER * len(text)
-        for left, base, anchor in (
-            (x + 8, y + 4, "start"),
-            (x - 8 - room, y + 4, "end"),
-            (x - room / 2, y - 9, "middle"),
-            (x - room / 2, y + 18, "middle"),
+        for name, left in (
+            (PointName(text, x + 8, y + 4, "start"), x + 8),
+            (PointName(text, x - 8, y + 4, "end"), x - 8 - room),
+            (PointName(text, x, y - 9, "middle"), x - room / 2),
+            (PointName(text, x, y + 18, "middle"), x - room / 2),
         ):
-            right, top, foot = left + room, base + 3 - _LINE, base + 3
-            inside = left >= COST.left and right <= COST.width and top >= 0 and foot <= COST.foot
-            free = all(foot <= over or top >= under or right <= start or left >= end for start, over, end, under in taken)
-            if point.is_unbeaten and inside and free:
-                taken.append((left, top, right, foot))
-                start = {"start": left, "middle": x, "end": right}[anchor]
-                yield point.index, PointName(text, round(start, 1), base, anchor)
+            box = _Box(left, name.y + 3 - _LINE, left + room, name.y + 3)
+            inside = COST.left <= box.left and box.right <= COST.width and box.top >= 0 and box.foot <= COST.foot
+            if inside and not any(map(box.meets, taken)):
+                taken.append(box)
+                yield point.index, name
                 break
+
+
+class _Box(NamedTuple):
+    """Room that is taken, in pixels."""
+
+    left: float
+    top: float
+    right: float
+    foot: float
+
+    def meets(self, other: _Box) -> bool:
+        """Whether two boxes have a place in common."""
+        return self.left < other.right and other.left < self.right and self.top < other.foot and other.top < self.foot

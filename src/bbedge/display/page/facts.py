@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
+from xml.sax.saxutils import escape
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.derive import provenance
+from bbedge.display.compact import badge
 from bbedge.display.ranking import CONTRADICTION
 from bbedge.display.scope import (
     error_level,
@@ -155,6 +158,23 @@ def _shares_of_views(certificate: Certificate) -> str:
     named = [f"{name} with {its_share}" for name, its_share in shares.items()]
     more = [f"{counted(len(named) - MOST_SHARES, 'more view')}"] if len(named) > MOST_SHARES else []
     return ", ".join([*named[:MOST_SHARES], *more])
+
+
+def table_frame(title: str, address: str | None) -> str:
+    """What another page needs to show the table of this one.
+
+    >>> table_frame("A & B", "https://example.org/a.html")
+    '<iframe src="https://example.org/a.html#embed=table" title="A &amp; B" width="100%" height="640"></iframe>'
+    """
+    where, name = (escape(text, {'"': "&quot;"}) for text in (address or "ADDRESS", title))
+    return f'<iframe src="{where}#embed=table" title="{name}" width="100%" height="640"></iframe>'
+
+
+def badge_link(certificate: Certificate, address: str | None) -> str:
+    """What another page needs to show the badge of the first model, which leads to this page."""
+    drawn = base64.b64encode(badge(certificate, certificate.names[0]).encode("ascii")).decode("ascii")
+    where, name = (escape(text, {'"': "&quot;"}) for text in (address or "ADDRESS", certificate.labels[0]))
+    return f'<a href="{where}"><img src="data:image/svg+xml;base64,{drawn}" alt="Certified rank of {name}"></a>'
 
 
 class TopSet(NamedTuple):

@@ -75,17 +75,18 @@
   // back works.
   const choice = byId("view");
   const links = data.panels.map((panel) => panel.link);
-  const ARRANGES = /^(sort|find|(is|from|to)\.[^=]*)=/;
+  const ARRANGES = /^(sort|find|(is|from|to)\.[^=]*)=/, EMBEDDED = "embed=table";
+  const isEmbedded = location.hash.slice(1).split("&").includes(EMBEDDED);
   let named = null;
   function asked() {
     const parts = location.hash.slice(1).split("&");
     const model = parts.find((each) => each.startsWith("model=")), arrangement = parts.filter((each) => ARRANGES.test(each));
-    const view = parts.filter((each) => each !== model && !arrangement.includes(each)).join("&");
+    const view = parts.filter((each) => ![EMBEDDED, model, ...arrangement].includes(each)).join("&");
     const index = view ? links.findIndex((link) => spelled(link.slice(1)) === spelled(view)) : data.opened;
     return { index, arrangement, model: model === undefined ? null : spelled(model.slice("model=".length)) };
   }
   function addressOf(name) {
-    const parts = [current === data.opened ? "" : links[current].slice(1)];
+    const parts = [isEmbedded ? EMBEDDED : "", current === data.opened ? "" : links[current].slice(1)];
     try {
       parts.push(...shown.arrangement(), name === null ? "" : `model=${encodeURIComponent(name)}`);
     } catch { /* an unpaired surrogate has no address */ }
@@ -112,7 +113,7 @@
     show(Number(choice.value));
     shown.arrangeAs(arrangement);
     named = null;
-    history.pushState(null, "", `#${[links[current].slice(1), ...arrangement].join("&")}`);
+    history.pushState(null, "", current === data.opened && !isEmbedded && !arrangement.length ? links[current] : addressOf(null));
   });
   start();
   if (location.hash) follow();
@@ -121,5 +122,7 @@
   byId("download-table")?.addEventListener("click", () => save(tableCsv({ data, ...shown, other: other() }), "text/csv", "leaderboard.csv"));
   byId("download-pairs")?.addEventListener("click", () => save(pairsCsv({ ...shown, other: other() }), "text/csv", "pairs.csv"));
   byId("print").addEventListener("click", () => window.print());
+  root.classList.toggle("embedded", isEmbedded);
+  byId("whole").href = location.href.split("#")[0];
   root.classList.add("scripted");
 })();
