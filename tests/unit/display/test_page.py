@@ -13,7 +13,10 @@ import math
 import re
 from dataclasses import replace
 from importlib.resources import files
+from urllib.parse import unquote
+from xml.etree import ElementTree
 
+import msgspec
 import numpy as np
 import pytest
 from rich.console import Console
@@ -24,6 +27,7 @@ from bbedge.certificate.document import certificate, to_json
 from bbedge.certificate.provenance import inside_page, unpack, verify_command
 from bbedge.core.leaderboard import certify
 from bbedge.display.answer import answer
+from bbedge.display.compact import badge
 from bbedge.display.page import render_page
 from bbedge.display.page.charts import evidence_chart
 from bbedge.display.page.drawing import draw_graph, draw_matrix, shortened_names
@@ -33,6 +37,7 @@ from bbedge.display.page.table import PageView
 from bbedge.display.ranking import model_rows, ranks_of_means
 from bbedge.display.terminal import show_leaderboard
 from bbedge.errors import FormatError
+from bbedge.records.design import BoardRecord
 from unit.certificate.documents import circular, document, drawn, many, suite
 
 FEW = document([0.9, 0.7, 0.5, 0.48, 0.1])
@@ -306,3 +311,53 @@ def test_the_dot_of_a_bar_is_the_rank_of_the_mean():
     dots = re.findall(r'class="by-mean" cx="([0-9.]+)%"', render_page(tied))
     assert [float(at) for at in dots[:4]] == [12.5, 37.5, 37.5, 87.5]
     assert ranks_of_means(Certificate.of(document([0.5, 0.6], replicates=0))) is None
+
+
+def test_a_page_that_knows_its_address_says_so_and_names_its_picture():
+    made, title = Certificate.of(FEW), '"A" & <b>'
+    alone = render_page(made, title=title)
+    assert "ADDRESS#embed=table" in alone
+    for absent in ("canonical", "og:url", "og:image", "twitter:card"):
+        assert absent not in alone
+    page = render_page(made, title=title, address="https://example.org/a.html", picture="https://example.org/a.png")
+    assert '<link rel="canonical" href="https://example.org/a.html">' in page
+    assert '<meta property="og:url" content="https://example.org/a.html">' in page
+    assert '<meta property="og:image" content="https://example.org/a.png">' in page
+    frame, badge_code = (html.unescape(each) for each in re.findall(r'<code class="command">(&lt;.*?)</code>', page))
+    # What is to be copied is markup whose texts are escaped once more.
+    assert frame.startswith(
+        '<iframe src="https://example.org/a.html#embed=table" title="&quot;A&quot; &amp; &lt;b&gt;"'
+    )
+    picture = base64.b64decode(re.search(r"base64,([^\"]+)", badge_code)[1]).decode()
+    assert picture == badge(made, made.names[0])
+
+
+def test_the_icon_of_a_page_is_inside_it():
+    page = render_page(Certificate.of(FEW))
+    (icon,) = re.findall(r'<link rel="icon" href="data:image/svg\+xml,([^"]+)">', page)
+    assert ElementTree.fromstring(unquote(icon)).tag.endswith("svg")
+    assert "img-src data:" in html.unescape(page)
+
+
+def test_a_retired_model_is_marked_in_its_row():
+    made = Certificate.of(FEW)
+    assert 'class="retired"' not in render_page(made)
+    board = msgspec.convert(
+        {
+            "design": {},
+            "design_hash": "0" * 64,
+            "head": "0" * 64,
+            "events": 1,
+            "epoch": 1,
+            "epochs": 1,
+            "active": [],
+            "retired": ["m03"],
+            "alpha_spent": 0.0,
+            "next_level": 0.0,
+            "claims": [],
+        },
+        type=BoardRecord,
+    )
+    page = render_page(replace(made, content=msgspec.structs.replace(made.content, board=board)))
+    rows = [row for row in re.findall(r"<tr role=\"row\" data-model.*?</tr>", page) if 'class="retired"' in row]
+    assert [re.search("<bdi>(.*?)</bdi>", row)[1] for row in rows] == ["m03"]
