@@ -15,6 +15,7 @@ from bbedge.certificate.numbers import rank
 from bbedge.certificate.provenance import verify_command
 from bbedge.display import scope
 from bbedge.display.answer import alarm, answer
+from bbedge.display.forest import COLOURS, certificate_forest
 from bbedge.display.geometry import rank_bar, round_marks
 from bbedge.display.page import charts, drawing, facts
 from bbedge.display.page.payload import ItemScores, embedded
@@ -23,12 +24,12 @@ from bbedge.display.ranking import observed_difference
 from bbedge.text import shown
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment
     from markupsafe import Markup
 
 TITLE = "Certified leaderboard"
 """The heading of a page that is given none."""
-STYLES = ("page.css", "table.css", "screens.css")
+STYLES = ("page.css", "table.css", "forest.css", "screens.css")
 """The style sheet of the page, in this order."""
 SCRIPTS = (
     "base.js",
@@ -71,26 +72,30 @@ def render_page(
     views = [PageView.from_certificate(each) for each in in_full]
     opened = [each.name for each in in_full].index(certificate.name)
     shown_items = items if certificate.pairs is not None else None
-    text = _template().render(
-        title=shown(title, 120),
-        views=views,
-        opened=opened,
-        switch=drawing.view_names(whole) if len(views) > 1 else (),
-        heat=drawing.draw_heat(whole, linked=len(views) > 1),
-        info=info,
-        items=shown_items,
-        policy=_policy(style, script),
-        # Both are files of this package, and the data are escaped for their place: nothing here comes from outside.
-        style=Markup(style),
-        script=Markup(script),
-        data=Markup(embedded(whole, views, info=info, opened=opened, items=shown_items)),
+    text = (
+        templates()
+        .get_template("page.html")
+        .render(
+            title=shown(title, 120),
+            views=views,
+            opened=opened,
+            switch=drawing.view_names(whole) if len(views) > 1 else (),
+            heat=drawing.draw_heat(whole, linked=len(views) > 1),
+            info=info,
+            items=shown_items,
+            policy=_policy(style, script),
+            # Both are files of this package, and the data are escaped for their place: nothing here comes from outside.
+            style=Markup(style),
+            script=Markup(script),
+            data=Markup(embedded(whole, views, info=info, opened=opened, items=shown_items)),
+        )
     )
     return text.encode("ascii", "xmlcharrefreplace").decode("ascii")
 
 
 @cache
-def _template() -> Template:
-    """The page, compiled once: that takes longer than filling it in."""
+def templates() -> Environment:
+    """The templates of pages, compiled once: that takes longer than filling them in."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -109,7 +114,8 @@ def _template() -> Template:
             for each in (alarm, answer, observed_difference, provenance, rank, rank_bar, round_marks, verify_command)
         }
     )
-    return environment.get_template("page.html")
+    environment.globals.update(forest=certificate_forest, colours={**COLOURS, "none": COLOURS["open"]})
+    return environment
 
 
 def _policy(style: str, script: str) -> str:
