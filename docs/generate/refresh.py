@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import commands
+import demo_picture
 import gate_tables
 import pages
 import schema
@@ -22,6 +23,7 @@ import schema
 DOCS = Path(__file__).parents[1]
 GENERATED: dict[str, Callable[[], str]] = {
     "certificate.schema.json": schema.text,
+    "demo.svg": demo_picture.picture,
     "gate.md": gate_tables.page,
     "reference/commands.md": commands.page,
     "reference/schema.md": schema.page,
@@ -34,7 +36,7 @@ RUN_PAGES = ("faq.md", "gallery.md", "gate.md", "index.md")
 def every_page() -> list[Path]:
     """The pages that are generated or run, in order."""
     found = [path for folder in RUN for path in sorted((DOCS / folder).glob("*.md"))]
-    return [*found, *(DOCS / name for name in (*RUN_PAGES, "certificate.schema.json"))]
+    return [*found, *(DOCS / name for name in (*RUN_PAGES, "certificate.schema.json", "demo.svg"))]
 
 
 def fresh(path: Path) -> str:
