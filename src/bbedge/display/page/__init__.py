@@ -15,6 +15,7 @@ from bbedge.certificate.numbers import rank
 from bbedge.certificate.provenance import verify_command
 from bbedge.display import scope
 from bbedge.display.answer import alarm, answer
+from bbedge.display.forest import COLOURS, certificate_forest
 from bbedge.display.geometry import rank_bar, round_marks
 from bbedge.display.page import charts, drawing, facts
 from bbedge.display.page.payload import ItemScores, embedded
@@ -23,12 +24,12 @@ from bbedge.display.ranking import evidence_share, observed_difference
 from bbedge.text import shown
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment
     from markupsafe import Markup
 
 TITLE = "Certified leaderboard"
 """The heading of a page that is given none."""
-STYLES = ("page.css", "table.css", "screens.css")
+STYLES = ("page.css", "table.css", "forest.css", "screens.css")
 """The style sheet of the page, in this order."""
 SCRIPTS = (
     "base.js",
@@ -74,7 +75,8 @@ def render_page(
     views = [PageView.from_certificate(each) for each in in_full]
     opened = [each.name for each in in_full].index(certificate.name)
     shown_items = items if certificate.pairs is not None else None
-    text = _template().render(
+    page = templates().get_template("page.html")
+    text = page.render(
         title=shown(title, 120),
         views=views,
         opened=opened,
@@ -94,8 +96,8 @@ def render_page(
 
 
 @cache
-def _template() -> Template:
-    """The page, compiled once: that takes longer than filling it in."""
+def templates() -> Environment:
+    """The templates of pages, compiled once: that takes longer than filling them in."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -124,7 +126,8 @@ def _template() -> Template:
             )
         }
     )
-    return environment.get_template("page.html")
+    environment.globals.update(forest=certificate_forest, colours={**COLOURS, "none": COLOURS["open"]})
+    return environment
 
 
 def _policy(style: str, script: str) -> str:
