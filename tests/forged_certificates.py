@@ -32,7 +32,7 @@ class Case:
     content: Content
     given: Any
     suite: Any = None
-    unknowable: tuple[tuple[str, ...], ...] = ()
+    unknowable: tuple[tuple[str | int, ...], ...] = ()
     """Places that what is given does not yield; verification reports them as not checked."""
     noted: tuple[str, ...] = field(default=("beside",))
     """Kinds of notes that what is given does not yield."""
@@ -57,7 +57,7 @@ def facts(case: Case, content: Content) -> Content:
     for place in case.unknowable:
         holder = content
         for key in place[:-1]:
-            holder = holder.get(key, {})
+            holder = holder[key] if isinstance(holder, list) else holder.get(key, {})
         holder.pop(place[-1], None)
     content["notes"] = sorted(
         json.dumps([note["kind"], note.get("subject", []), note["text"]])

@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any, cast
 
 import msgspec
+import numpy as np
 
 from bbedge.board import Board
 from bbedge.certificate.certificate import Certificate, Shown
+from bbedge.certificate.document import MOST_MODELS as MOST_LISTED
 from bbedge.certificate.document import certificate
 from bbedge.certificate.exports import cell
+from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.core.looks import MOST_MODELS, Recorder
 from bbedge.records.certificate import Document
@@ -23,8 +27,10 @@ from bbedge.records.design import (
     Attempts,
     BoardRecord,
     StageRecord,
+    StepKind,
+    StepRecord,
 )
-from bbedge.records.events import ModelAdded, PilotAdded, ReplicateAdded
+from bbedge.records.events import Created, ItemsAdded, ModelAdded, ModelRetired, NewEdge, PilotAdded, ReplicateAdded
 from bbedge.records.notes import Note
 from bbedge.records.values import HEADLINE
 from bbedge.text import counted, listed, shown
@@ -94,8 +100,7 @@ def board_notes(board: Board, number: int) -> Iterator[Note]:
 def _copy_notes(board: Board, number: int) -> Iterator[Note]:
     """Replicates of an epoch that were counted although they repeat earlier scores."""
     repeated, joined = [], []
-    plan = board.state.epochs[number - 1].plan
-    number_of = {} if plan is None else {each.blocks: each.number for each in plan.checkpoints}
+    number_of = _checkpoints(board, number)
     for event in board.events:
         match event.content:
             case ReplicateAdded(upto=upto) as added if upto and added.copies and added.epoch == number:
@@ -154,7 +159,56 @@ def _record(board: Board, epoch: int) -> BoardRecord:
             for stage in each.stages
         ),
         attempts=_attempts(board, epoch),
+        timeline=tuple(_timeline(board, epoch)),
     )
+
+
+def _checkpoints(board: Board, epoch: int) -> dict[int, int]:
+    """The number of each checkpoint of an epoch's first run, by the blocks before it."""
+    plan = board.state.epochs[epoch - 1].plan
+    return {} if plan is None else {each.blocks: each.number for each in plan.checkpoints}
+
+
+def _timeline(board: Board, shown: int) -> Iterator[StepRecord]:
+    """What the events say that changed models, items or evidence; of the epoch that is shown, with the ranks."""
+    models, edges, ranks = list[str](), list[NewEdge](), dict[str, tuple[int, int]]()
+    for event in board.events:
+        content = event.content
+        said: dict[str, Any] = {}
+        match content:
+            case Created() | ItemsAdded():
+                models, edges, ranks = list(content.models), [], {}
+                said = {"names": content.models, "items": len(content.items)}
+            case ModelAdded(model=model):
+                models.append(model)
+                said = {"names": (model,)}
+            case ModelRetired(model=model):
+                said = {"names": (model,)}
+            case PilotAdded(pilot=run) | ReplicateAdded(replicate=run):
+                said = {"run": run}
+            case _:
+                continue
+        epoch = 1 if isinstance(content, Created) else content.epoch
+        if isinstance(content, ReplicateAdded) and content.upto:
+            said["checkpoint"] = _checkpoints(board, epoch)[content.upto]
+        outcome = content.outcome if isinstance(content, ReplicateAdded | ModelAdded) else None
+        if outcome is not None:
+            edges += outcome.certified
+            said |= msgspec.structs.asdict(outcome.look)
+        if epoch == shown and len(board.state.epochs[epoch - 1].models) <= MOST_LISTED:
+            before, ranks = ranks, _possible_ranks(models, edges)
+            changed = {model: ends for model, ends in ranks.items() if before.get(model) != ends}
+            said["ranks"] = changed or msgspec.UNSET
+        time = event.at.replace("+00:00", "Z")
+        yield StepRecord(event=event.seq, time=time, kind=cast("StepKind", content.kind), epoch=epoch, **said)
+
+
+def _possible_ranks(models: Sequence[str], edges: Sequence[NewEdge]) -> dict[str, tuple[int, int]]:
+    """The rank interval of each model that follows from certified edges."""
+    place, certified = {model: i for i, model in enumerate(models)}, np.zeros((len(models),) * 2, dtype=np.bool_)
+    for edge in edges:
+        certified[place[edge.winner], place[edge.loser]] = True
+    return dict(zip(models, Graph(certified).rank_intervals, strict=True))
 
 
 def _attempts(board: Board, epoch: int) -> Attempts | msgspec.UnsetType:

@@ -20,9 +20,10 @@ import msgspec
 
 from bbedge.certificate.document import plain
 from bbedge.errors import Argument, DomainError, FormatError
-from bbedge.records.certificate import TIME, Conclusions, Document
+from bbedge.records.certificate import Conclusions, Document
 from bbedge.records.codec import canonical, parse_json
 from bbedge.records.reading import TAKEN
+from bbedge.records.values import TIME
 
 _NOT_HASHED = ("digest", "time")
 _TIME = re.compile(TIME)

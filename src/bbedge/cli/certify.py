@@ -158,7 +158,7 @@ def certify(
     from bbedge.certificate.exports import write_pair_arrays
     from bbedge.core.views import suite_options
     from bbedge.display.terminal import MOST_ROWS, show_expectations, show_leaderboard
-    from bbedge.readers.convert import sample_addresses
+    from bbedge.readers.convert import first_samples
 
     if arrays_out is not None and arrays_out.suffix != ".npz":
         raise DomainError(f"--arrays {shown_path(arrays_out)}: use a file name that ends with .npz")
@@ -183,8 +183,9 @@ def certify(
         write_pair_arrays(leaderboard, arrays_out)
     items = None
     if output.with_items:
-        known = sample_addresses(scores, reading, items=table.items, models=table.models)
-        items = item_scores(certificate, table, pilot=pilot or 0, addresses=known)
+        items = item_scores(certificate, table, pilot=pilot or 0)
+        known = first_samples(scores, reading, items=items.items, models=items.models)
+        items = replace(items, addresses=known.addresses, questions=known.questions, answers=known.answers)
     out = write_certificate(certificate, output, info=info, items=items)
     show_leaderboard(
         out,

@@ -73,6 +73,7 @@ def diagnose(
 
     from bbedge.diagnostics.assumptions import ALARM_LEVEL
     from bbedge.diagnostics.assumptions import diagnose as examine
+    from bbedge.diagnostics.constant_items import constant_finding, constant_items
     from bbedge.diagnostics.findings import findings_of
     from bbedge.diagnostics.judge_noise import judge_finding, judge_noise
     from bbedge.display.reports import show_findings
@@ -97,7 +98,8 @@ def diagnose(
             splits=splits,
             order_seed=order_seed,
         )
-    findings = findings_of(diagnosis, table, options=options, write=as_option)
+    constant = constant_items(table)
+    findings = (*findings_of(diagnosis, table, options=options, write=as_option), constant_finding(constant))
     noise = None if judged is None else judge_noise(judged, cost=judge_cost)
     if judged is not None:
         findings = (*findings, judge_finding(noise, judged))
@@ -111,6 +113,7 @@ def diagnose(
             "alarm_level": ALARM_LEVEL,
             "findings": [asdict(finding) for finding in findings],
             **_document(diagnosis, table),
+            "constant_items": {**asdict(constant), "share_that_differs": constant.share},
             **({} if judged is None else {"judge_noise": _noise(noise)}),
         },
     )

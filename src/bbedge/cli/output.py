@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -208,13 +208,7 @@ def model_info(path: Path | None, models: Collection[str]) -> ModelInfo | None:
     return ModelInfo.from_rows(table.columns, table.rows)
 
 
-def item_scores(
-    certificate: Certificate,
-    scores: Scores,
-    *,
-    pilot: int = 0,
-    addresses: Mapping[tuple[str, str], str] | None = None,
-) -> ItemScores:
+def item_scores(certificate: Certificate, scores: Scores, *, pilot: int = 0) -> ItemScores:
     """The scores of single items behind a certificate; those of a pilot are not part of it."""
     from bbedge.display.page.payload import ItemScores
 
@@ -225,4 +219,4 @@ def item_scores(
         if view.leaderboard is not None
     }
     counted = replace(scores, values=scores.values[pilot:], replicates=scores.replicates[pilot:]) if pilot else scores
-    return ItemScores.from_scores(counted, certificate.names, weights=weights, addresses=addresses)
+    return ItemScores.from_scores(counted, certificate.names, weights=weights)

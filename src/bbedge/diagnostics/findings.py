@@ -40,6 +40,7 @@ FindingKind = Literal[
     "rank-stability",
     "item-heterogeneity",
     "item-variance",
+    "constant-items",
     "judge-noise",
 ]
 """What a finding is about."""
@@ -56,6 +57,7 @@ _QUESTIONS: dict[FindingKind, str] = {
     "rank-stability": "Would a single run have given this ranking?",
     "item-heterogeneity": "Do close models differ on the same items?",
     "item-variance": "Would more runs help, or more items?",
+    "constant-items": "How many items still tell models apart?",
     "judge-noise": "Does the noise come from the answers or from the judge?",
 }
 
@@ -157,12 +159,8 @@ def _dependence(results: Sequence[BlockDependence], scores: Scores, permutations
 
 def _copies(diagnosis: Diagnosis, scores: Scores, write: Callable[[Argument], str]) -> Finding:
     if len(scores.replicates) < 2:
-        return finding(
-            "copies",
-            verdict="not possible",
-            found="There is only one replicate.",
-            not_shown="Anything about copies.",
-        )
+        found = "There is only one replicate."
+        return finding("copies", verdict="not possible", found=found, not_shown="Anything about copies.")
     copied = [each for each in diagnosis.close if each.differing == 0 and each.adjusted <= REPETITION_LEVEL]
     in_copies = {(copy.replicate, model) for copy in scores.copies for model in copy.models}
     others = [

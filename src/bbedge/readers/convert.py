@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
 from typing import Literal
@@ -208,19 +208,35 @@ def table_kind(out: str | os.PathLike[str]) -> Literal["parquet", "csv", "jsonl"
     return kind
 
 
-def sample_addresses(
+LONGEST_QUESTION, LONGEST_ANSWER = 2_000, 1_000
+"""Of longer texts, so many characters are kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstSamples:
+    """What logs say of the first sample of each model on each item; tables say nothing."""
+
+    addresses: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Its file and its place there, by model and item."""
+    questions: dict[str, str] = field(default_factory=dict)
+    """The text of each item, where the logs have it."""
+    answers: dict[tuple[str, str], str] = field(default_factory=dict)
+    """The text of each answer, likewise."""
+
+
+def first_samples(
     sources: Sequence[str | os.PathLike[str]],
     reading: Reading = _USUAL,
     *,
     items: Collection[str],
     models: Collection[str],
-) -> dict[tuple[str, str], str]:
-    """The file and the place of the first sample of each model on each item, as a text; tables have none.
+) -> FirstSamples:
+    """Where the first sample of each model on each item is, and what was asked and answered.
 
     Reads the logs once more, as the scores were read. Paths are shortened as in certificates, so that a page does not
     reveal the folders of a machine.
     """
-    found: dict[tuple[str, str], str] = {}
+    found = FirstSamples()
     wanted_items, wanted_models = set(items), set(models)
     with limited(reading.max_size):
         # Standard input cannot be read again; it holds a table.
@@ -231,7 +247,17 @@ def sample_addresses(
             table = LogTable(path, reader, reading=reading, watch=Watch())
             unit = ", line" if table.log.counts == "line" else ", sample"
             for asked in table.asked():
-                key = asked.model, asked.sample.item
-                if key not in found and key[0] in wanted_models and key[1] in wanted_items:
-                    found[key] = f"{name}{unit} {asked.sample.place}"
+                sample = asked.sample
+                key = asked.model, sample.item
+                if key in found.addresses or key[0] not in wanted_models or key[1] not in wanted_items:
+                    continue
+                found.addresses[key] = f"{name}{unit} {sample.place}"
+                if sample.question:
+                    found.questions.setdefault(sample.item, _cut(sample.question, LONGEST_QUESTION))
+                if sample.answer:
+                    found.answers[key] = _cut(sample.answer, LONGEST_ANSWER)
     return found
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

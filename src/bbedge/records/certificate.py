@@ -29,11 +29,9 @@ from bbedge.records.values import (
     Record,
     Share,
     Size,
+    Time,
 )
 
-TIME = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$"
-"""A time in UTC with seconds."""
-Time = Annotated[str, Meta(pattern=TIME)]
 Matrix = NDArray[np.float64]
 """Rows and columns in the order of ``models``; null in JSON, NaN here, where a direction is not tested."""
 TopSets = dict[Size, Names | None]

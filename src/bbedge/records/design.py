@@ -33,6 +33,7 @@ from bbedge.records.values import (
     Sparse,
     SpendingRule,
     Strict,
+    Time,
     option,
     sum_at_most_one,
 )
@@ -328,6 +329,41 @@ class Attempts(Record, frozen=True, kw_only=True):
     """Attempts that were given up: their scores, if any were seen, are not on the board."""
 
 
+StepKind = Literal["init", "pilot", "replicate", "add-model", "add-items", "retire"]
+
+
+class StepRecord(Record, frozen=True, kw_only=True):
+    """An event of the board that changed its models, its items or its evidence. Counts and ranks are the headline's."""
+
+    event: Positive
+    """Its place in the ledger."""
+    time: Time
+    """When it was recorded."""
+    kind: StepKind
+    """What happened, as the ledger calls it."""
+    epoch: Positive
+    """The epoch that it is part of, or that it began."""
+    names: Names | UnsetType = UNSET
+    """The models that came or were retired; of an epoch that began, all of its models; absent of runs."""
+    items: Positive | UnsetType = UNSET
+    """How many items are new."""
+    run: Positive | UnsetType = UNSET
+    """The number of the replicate, or of the pilot replicate."""
+    checkpoint: Positive | UnsetType = UNSET
+    """The checkpoint of the first replicate that was looked at; absent of a complete replicate."""
+    edges: Count | UnsetType = UNSET
+    """Edges after its look and all before it; absent if there was nothing to look at."""
+    resolved_pairs: Count | UnsetType = UNSET
+    """Pairs that these and their paths decide."""
+    ranks: dict[Name, tuple[Positive, Positive]] | UnsetType = UNSET
+    """The rank intervals that it changed or began with, by model; of the certificate's epoch, up to 500 models."""
+
+    @property
+    def has_look(self) -> bool:
+        """Whether the board was looked at."""
+        return self.edges is not UNSET
+
+
 class BoardRecord(Record, frozen=True, kw_only=True):
     """The board that the leaderboard comes from; only from ``bbedge board``."""
 
@@ -355,3 +391,5 @@ class BoardRecord(Record, frozen=True, kw_only=True):
     """Every claim, first to last."""
     attempts: Attempts | UnsetType = UNSET
     """Attempts at the runs of the epoch, if ``bbedge evaluate`` has run it."""
+    timeline: tuple[StepRecord, ...]
+    """What happened to the board, first to last: when models came and went, and what each look changed."""

@@ -53,7 +53,8 @@ class Output(Strict, frozen=True, kw_only=True):
         bool,
         option(
             "With --html: write the mean scores of models on single items into the page, so that it shows on which "
-            "items one model beats another. At most 2,000 items and 60 models."
+            "items models differ, and what was asked and answered, where logs have the texts. At most 2,000 items and "
+            "60 models."
         ),
     ] = False
     base_url: Annotated[

@@ -21,6 +21,9 @@ LARGEST_STORED = 2**31 - 1
 NOT_BLANK = r"\S"
 """The pattern of a text that is more than spaces."""
 
+TIME = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$"
+"""A time in UTC with seconds."""
+
 Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 NotNegative = Annotated[float, Meta(ge=0, le=LARGEST)]
 Level = Annotated[float, Meta(gt=0, lt=1)]
@@ -36,6 +39,7 @@ Text = Annotated[str, Meta(pattern=NOT_BLANK)]
 # Bounded as well, because the end of a pattern also matches before a line break.
 Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", max_length=64)]
 Size = Annotated[str, Meta(pattern="^[1-9][0-9]*$")]
+Time = Annotated[str, Meta(pattern=TIME)]
 Names = tuple[str, ...]
 Pair = tuple[str, str]
 Group = Annotated[tuple[str, ...], Meta(min_length=2)]

@@ -9,7 +9,7 @@ that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
 from typing import Any, NoReturn
@@ -27,9 +27,7 @@ from bbedge.records.certificate import Document, Matrix
 from bbedge.records.notes import files_beside
 from bbedge.text import quoted, shown
 from bbedge.verify.differences import AT_THRESHOLD, KEPT, ROUNDING, compare, score_scale
-
-Contradictions = Iterator[tuple[object, str]]
-"""What must not be so, and what to say if it is. Each may rely on all before it being in order."""
+from bbedge.verify.timeline import Contradictions, history_contradictions
 
 
 def check_consistency(parts: Parts) -> None:
@@ -44,6 +42,7 @@ def check_consistency(parts: Parts) -> None:
             _refuse_first(each, chain(_margins(each, pairs), _first(each, pairs), _current(each, pairs)))
             _refuse_first(each, chain(_certified(each, pairs, exact=exact), _history(each, pairs)))
         _check_derived(each, thresholds, exact=exact)
+    _refuse_first(parts, history_contradictions(parts))
 
 
 def check_views(parts: Parts) -> None:

@@ -33,7 +33,7 @@ from bbedge.core.views import HEADLINE, SuiteOptions, suite_options
 from bbedge.errors import Argument, Blank, BoardError, DesignError, DomainError
 from bbedge.records.certificate import Document
 from bbedge.records.codec import plain
-from bbedge.records.design import BoardRecord
+from bbedge.records.design import BoardRecord, StepRecord
 from bbedge.records.options import declared
 
 
@@ -297,8 +297,24 @@ def document_from_table(document: Document, scores: Scores) -> Document:
             head=record.head,
             events=record.events,
             attempts=record.attempts,
+            timeline=_as_recorded(computed.board.timeline, record.timeline),
             **{key: stated if sorted(found) == sorted(stated) else found for key, (found, stated) in orders.items()},
         ),
+    )
+
+
+def _as_recorded(found: Sequence[StepRecord], stated: Sequence[StepRecord]) -> tuple[StepRecord, ...]:
+    """The steps that were computed, with what only a ledger says of them: place, time and the order of names."""
+    if [step.kind for step in found] != [step.kind for step in stated]:
+        return tuple(found)
+    return tuple(
+        structs.replace(
+            step,
+            event=other.event,
+            time=other.time,
+            names=other.names if sorted(other.names or ()) == sorted(step.names or ()) else step.names,
+        )
+        for step, other in zip(found, stated, strict=True)
     )
 
 

@@ -18,6 +18,7 @@ from bbedge.display.answer import alarm, answer
 from bbedge.display.forest import COLOURS, certificate_forest
 from bbedge.display.geometry import rank_bar, round_marks
 from bbedge.display.page import charts, drawing, facts
+from bbedge.display.page import timeline as history
 from bbedge.display.page.payload import ItemScores, embedded
 from bbedge.display.page.table import ModelInfo, PageView
 from bbedge.display.ranking import evidence_share, observed_difference
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 TITLE = "Certified leaderboard"
 """The heading of a page that is given none."""
-STYLES = ("page.css", "table.css", "forest.css", "screens.css")
+STYLES = ("page.css", "table.css", "forest.css", "compare.css", "screens.css")
 """The style sheet of the page, in this order."""
 SCRIPTS = (
     "base.js",
@@ -37,7 +38,7 @@ SCRIPTS = (
     "table.js",
     "matrix.js",
     "looks.js",
-    "where.js",
+    "compare.js",
     "panel.js",
     "csv.js",
     "page.js",
@@ -109,7 +110,9 @@ def templates() -> Environment:
     )
     environment.filters |= {"number": "{:,}".format, "shown": shown, "moment": _moment, "unbroken": _unbroken}
     # Templates read the certificate and say it in the words of every display.
-    environment.globals.update(version=__version__, scope=scope, charts=charts, drawing=drawing, facts=facts)
+    environment.globals.update(
+        version=__version__, scope=scope, charts=charts, drawing=drawing, facts=facts, history=history
+    )
     environment.globals.update(
         {
             each.__name__: each

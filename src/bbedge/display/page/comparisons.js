@@ -49,6 +49,37 @@ function comparisonsOf({ doc, data, panel }) {
   const atMost = (value) => (Math.ceil(value * scale) / scale).toFixed(decimals);
   const signed = (text) => (text.startsWith("-") ? text : `+${text}`);
 
+  // A number as Python writes it: halves go to the even digit, and nothing is minus zero.
+  function fixed(value) {
+    const text = value.toFixed(decimals), exact = value.toFixed(Math.min(100, decimals + 60));
+    const kept = exact.slice(0, text.length), rest = exact.slice(text.length).replace(".", "");
+    const even = /^50*$/.test(rest) && "02468".includes(kept.replace(/\D+$/, "").slice(-1));
+    const written = even ? kept.replace(/\.$/, "") : text;
+    return Number(written) === 0 ? written.replace("-", "") : written;
+  }
+  const nothing = (text) => (Number(text) === 0 ? "0" : signed(text)); // neither +0.0000 nor -0.0000
+  const endTexts = ([low, high]) => [low === null ? null : nothing(atLeast(low)), high === null ? null : nothing(atMost(high))];
+
+  // Where the true difference lies: both margins, and what the certified edges prove where that says more.
+  function bounds(a, b) {
+    const negated = (value) => (value === null ? null : -value);
+    const proved = (one, other) => (step && !doc.contradictions.length ? longest(one, other) * step : step);
+    const larger = (value, other) => (value === null ? other : Math.max(value, other));
+    let [low, high] = [margin(a, b), negated(margin(b, a))];
+    if (low === null && high === null) return [low, high];
+    if (above(a, b)) low = larger(low, proved(a, b));
+    if (above(b, a)) high = -larger(negated(high), proved(b, a));
+    return [low, high];
+  }
+  function interval(a, b) {
+    const [low, high] = bounds(a, b), pair = [names[a], names[b]];
+    const isCrossed = (doc.crossed_intervals || []).some((each) => each.names.length === 2 && each.names.every((name) => pair.includes(name)));
+    if ((low !== null && high !== null && low > high) || (reach[a][b] && reach[b][a]) || isCrossed) return "contradiction";
+    if (low === null && high === null) return "not tested";
+    const [least, most] = endTexts([low, high]);
+    return high === null ? `at least ${least}` : low === null ? `at most ${most}` : `${least} to ${most}`;
+  }
+
   function ranks(reached) {
     return names.map((_, i) => {
       let over = 0, under = 0;
@@ -107,7 +138,8 @@ function comparisonsOf({ doc, data, panel }) {
   }
 
   return {
-    size, names, labels, place, byPair, looked: doc.looks.length > 0 || (!doc.target && Boolean(doc.parts?.length)), certified, listed, closure, above, ranks, logE, margin, equal, mean, meanItems, difference, proof, doubt,
+    size, names, labels, place, byPair, looked: doc.looks.length > 0 || (!doc.target && Boolean(doc.parts?.length)), certified, listed, closure, above, ranks, logE, margin, equal, mean, meanItems, difference, proof, doubt, bounds, interval, endTexts,
+    differenceText: (a, b) => (difference(a, b) === null ? "-" : signed(fixed(difference(a, b)))),
     intervals: panel.table.ranks,
   };
 }

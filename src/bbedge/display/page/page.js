@@ -38,8 +38,7 @@
   const kept = document.createDocumentFragment();
   for (const name of PARTS) kept.append(part(document, name).cloneNode(true));
   const source = (index) => byId(`view-${index}`)?.content ?? kept;
-  const where = whereModels(data);
-  let current = data.opened, listening = new AbortController(), shown = null;
+  let current = data.opened, listening = new AbortController(), shown = null, model = null;
 
   const documentOf = (panel) => (panel.view === null ? whole : { ...whole, ...whole.views[panel.view] });
   // The same view of new items, where the page has both.
@@ -47,12 +46,14 @@
     const panel = data.panels[shown.panel.on_new_items];
     return panel && comparisonsOf({ doc: documentOf(panel), data, panel });
   }
+  const factsOf = (index) => comparisonsOf({ doc: documentOf(data.panels[index]), data, panel: data.panels[index] });
+  const compare = compareModels({ data, factsOf, onChange: () => remember(model) });
 
   function start() {
     const panel = data.panels[current];
     const doc = documentOf(panel);
-    shown = { panel, ...showPanel({ doc, data, panel, signal: listening.signal, where, onKeep: remember, onArranged: rearranged }) };
-    where?.enter(panel.view === null ? "" : doc.name, shown.facts.names, shown.facts.labels);
+    shown = { panel, ...showPanel({ doc, data, panel, signal: listening.signal, compare, onKeep: remember, onArranged: rearranged }) };
+    compare?.enter(current, panel.view === null ? "" : doc.name, shown.facts);
     for (const link of all("[data-view]")) {
       if (Number(link.dataset.view) === current) link.setAttribute("aria-current", "true");
       else link.removeAttribute("aria-current");
@@ -71,49 +72,55 @@
     byId("viewing").textContent = `${choice.selectedOptions[0].text}: ${document.querySelector(".decided").textContent}`;
   }
 
-  // The address names the view, the model, and how the table is sorted and filtered: a link leads to them, and the way
-  // back works.
+  // The address names the view, the model, what is compared, and how the table is sorted and filtered: a link leads to
+  // them, and the way back works.
   const choice = byId("view");
   const links = data.panels.map((panel) => panel.link);
   const ARRANGES = /^(sort|find|(is|from|to)\.[^=]*)=/, EMBEDDED = "embed=table";
   const isEmbedded = location.hash.slice(1).split("&").includes(EMBEDDED);
-  let named = null;
   function asked() {
-    const parts = location.hash.slice(1).split("&");
-    const model = parts.find((each) => each.startsWith("model=")), arrangement = parts.filter((each) => ARRANGES.test(each));
-    const view = parts.filter((each) => ![EMBEDDED, model, ...arrangement].includes(each)).join("&");
+    const parts = location.hash.slice(1).split("&"), arrangement = parts.filter((each) => ARRANGES.test(each));
+    const [ofModel, ofPair] = ["model=", "compare="].map((key) => parts.find((each) => each.startsWith(key))?.slice(key.length));
+    const view = parts.filter((each) => !/^(model|compare|embed)=/.test(each) && !arrangement.includes(each)).join("&");
     const index = view ? links.findIndex((link) => spelled(link.slice(1)) === spelled(view)) : data.opened;
-    return { index, arrangement, model: model === undefined ? null : spelled(model.slice("model=".length)) };
+    return { index, arrangement, name: ofModel === undefined ? null : spelled(ofModel), names: (ofPair ?? "").split(",").filter(Boolean).map(spelled) };
   }
-  function addressOf(name) {
-    const parts = [isEmbedded ? EMBEDDED : "", current === data.opened ? "" : links[current].slice(1)];
+  function addressOf(view) {
+    const names = compare?.asked ?? [];
+    const parts = [isEmbedded ? EMBEDDED : "", view];
     try {
-      parts.push(...shown.arrangement(), name === null ? "" : `model=${encodeURIComponent(name)}`);
+      parts.push(
+        ...shown.arrangement(),
+        model === null ? "" : `model=${encodeURIComponent(model)}`,
+        names.length ? `compare=${names.map(encodeURIComponent).join(",")}` : "",
+      );
     } catch { /* an unpaired surrogate has no address */ }
     return `#${parts.filter(Boolean).join("&")}`;
   }
+  const address = () => addressOf(current === data.opened ? "" : links[current].slice(1));
   function remember(name) {
-    named = name;
-    history.pushState(null, "", addressOf(name));
+    model = name;
+    history.pushState(null, "", address());
   }
   function rearranged() {
-    history.replaceState(null, "", addressOf(named));
+    history.replaceState(null, "", address());
   }
   function follow() {
-    const { index, arrangement, model } = asked();
+    const { index, arrangement, name, names } = asked();
     if (index < 0) return; // an address of something else on the page
     if (choice) show(index);
+    model = name;
     shown.arrangeAs(arrangement);
-    shown.select(model);
-    named = model;
+    shown.select(name);
+    compare?.set(names, { quiet: true, move: names.length > 0 && name === null });
   }
   addEventListener("hashchange", follow);
   choice?.addEventListener("change", () => {
     const arrangement = shown.arrangement();
     show(Number(choice.value));
     shown.arrangeAs(arrangement);
-    named = null;
-    history.pushState(null, "", current === data.opened && !isEmbedded && !arrangement.length ? links[current] : addressOf(null));
+    model = null;
+    history.pushState(null, "", addressOf(links[current].slice(1)));
   });
   start();
   if (location.hash) follow();

@@ -4,7 +4,7 @@ const MOST_LISTED = 60; // per list beside a chosen model
 const SIGNS = { under: ["\u25bc", "loses to the selected model"], over: ["\u25b2", "beats the selected model"], open: ["\u25cb", "open"] };
 
 // Makes the view that is on the page interactive. What is listened to outside its elements ends with the signal.
-function showPanel({ doc, data, panel, signal, where, onKeep, onArranged }) {
+function showPanel({ doc, data, panel, signal, compare, onKeep, onArranged }) {
   const facts = comparisonsOf({ doc, data, panel });
   const { size, names, labels, byPair, above, intervals, proof, doubt } = facts;
   const root = document.documentElement;
@@ -55,6 +55,7 @@ function showPanel({ doc, data, panel, signal, where, onKeep, onArranged }) {
     title.append(make("bdi", byRow(model).querySelector("button").title));
     const mean = facts.mean(model) === null ? "" : ` \u00b7 mean ${said(".mean .value")}${panel.table.mean_over?.[model] ? ` (${panel.table.mean_over[model]})` : ""}`;
     about.replaceChildren(title, make("p", `rank ${said(".rank")} of ${size}${mean}`, "quiet"));
+    if (compare) about.append(compareButton("Compare", `Compare ${labels[model]} with other models`, () => compare.toggle(names[model])));
     list(about, "above", `Beats ${groups.under.length}`, groups.under, (i) => proof(model, i), model);
     list(about, "below", `Loses to ${groups.over.length}`, groups.over, (i) => proof(i, model), model);
     list(about, "open", `Open against ${groups.open.length}`, groups.open, (i) => doubt(model, i), model);
@@ -71,18 +72,18 @@ function showPanel({ doc, data, panel, signal, where, onKeep, onArranged }) {
     for (const i of models.slice(0, MOST_LISTED)) {
       const line = make("li");
       line.append(make("bdi", labels[i]), make("span", words(i)));
-      if (where?.has(names[model]) && where.has(names[i])) line.append(whereButton(model, i));
+      if (compare) line.append(compareButton("Compare", `Compare ${labels[model]} and ${labels[i]}`, () => compare.set([names[model], names[i]], { move: true })));
       lines.append(line);
     }
     if (models.length > MOST_LISTED) lines.append(make("li", `and ${count(models.length - MOST_LISTED, "more model")}`));
     about.append(lines);
   }
 
-  function whereButton(model, other) {
-    const button = make("button", "Which items?", "where-button");
+  function compareButton(words, label, press) {
+    const button = make("button", words, "where-button");
     button.type = "button";
-    button.setAttribute("aria-label", `Which items distinguish ${labels[model]} and ${labels[other]}?`);
-    button.addEventListener("click", () => where.show(names[model], names[other], true));
+    button.setAttribute("aria-label", label);
+    button.addEventListener("click", press);
     return button;
   }
 
@@ -130,7 +131,7 @@ function showPanel({ doc, data, panel, signal, where, onKeep, onArranged }) {
       });
     });
   }
-  const rowButtons = () => [...table.body.querySelectorAll("th button")];
+  const rowButtons = () => [...table.body.querySelectorAll("th button:not(.pin)")];
   const nodes = all(".node");
   const siblings = (element) => (element.classList.contains("node") ? nodes : rowButtons());
   function stops() {
@@ -169,7 +170,7 @@ function showPanel({ doc, data, panel, signal, where, onKeep, onArranged }) {
 
   const band = comparisonMatrix({
     facts, point, settle, keep,
-    onPair: (a, b) => { if (where?.has(names[a]) && where.has(names[b])) where.show(names[a], names[b], false); },
+    onPair: (a, b) => compare?.set([names[a], names[b]]),
   });
   lookBack({ doc, facts });
   addEventListener("beforeprint", () => table?.everything(), { signal });

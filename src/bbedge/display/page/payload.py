@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,10 +15,11 @@ from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import plain
 from bbedge.certificate.provenance import packed_text
 from bbedge.core.scores import Scores
+from bbedge.diagnostics.constant_items import ConstantItems, constant_items
 from bbedge.display.page.drawing import address
 from bbedge.display.page.table import InfoColumn, PageView
 from bbedge.display.scope import equal_within
-from bbedge.text import counted, shown
+from bbedge.text import counted, harmless, shown
 
 MOST_MODELS = 60
 """So many models are written, the first ones of the table."""
@@ -26,6 +27,8 @@ MOST_ITEMS = 2_000
 """So many items are written, those on which the models differ most."""
 _DIGITS = 9  # the script subtracts before it rounds
 _LONGEST = 200
+MOST_TEXT = 2_000_000
+"""Texts of questions and answers have so many characters in all, those first on whose items the models differ most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -42,6 +45,12 @@ class ItemScores:
     """For each view the items that it is about, by name; those of the headline under an empty name."""
     addresses: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """Where the sample of a model on an item is, as a text or a link, as far as that is known."""
+    questions: Mapping[str, str] = field(default_factory=dict)
+    """The text of an item, as far as that is known."""
+    answers: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """What a model answered on an item in its first sample, as far as that is known."""
+    constant: ConstantItems
+    """The items on which no scores differ, of all models and items."""
     all_models: int
     """How many models there are."""
     all_items: int
@@ -79,6 +88,7 @@ class ItemScores:
                 for name, given in (weights or {"": None}).items()
             },
             addresses=dict(addresses or {}),
+            constant=constant_items(scores),
             all_models=len(models),
             all_items=len(scores.items),
         )
@@ -105,8 +115,21 @@ class ItemScores:
             ]
             if self.addresses
             else None,
+            "texts": dict(self._texts()),
         }
         return base64.b64encode(gzip.compress(_json(content).encode("ascii"), compresslevel=6, mtime=0)).decode("ascii")
+
+    def _texts(self) -> Iterator[tuple[int, list[str]]]:
+        """The texts of items by their places: the question, then the answer of each model, empty where not known."""
+        means, room = np.nan_to_num(self.means), MOST_TEXT
+        for place in np.argsort(means.min(axis=0) - means.max(axis=0), kind="stable").tolist():
+            item = self.items[place]
+            texts = [self.questions.get(item, ""), *(self.answers.get((model, item), "") for model in self.models)]
+            room -= sum(map(len, texts))
+            if room < 0:
+                return
+            if any(texts):
+                yield place, list(map(harmless, texts))
 
 
 def _means(scores: Scores, rows: Sequence[int]) -> NDArray[np.float64]:

@@ -97,6 +97,10 @@ class LogSample:
     """Whether the content is a hash of what was sent, which a wrapper of a model may change in every question."""
     prompt: str | None = None
     """A hash of all that was sent, to see whether the examples in it changed between runs."""
+    question: str | None = None
+    """The text of the question, for people who compare answers."""
+    answer: str | None = None
+    """The text of the answer, likewise."""
 
     @property
     def kind_of_failure(self) -> ErrorKind:

@@ -190,6 +190,7 @@ def _samples(found: Iterator[Any], run: LogRun, path: str, scorer: str | None) -
         # Of a sample that ended early no score is to be expected.
         answered = answered or (message is None and not sample.get("limit") and failure is None)
         scored = scored or bool(scores)
+        question = _input_text(sample.get("input"))
         yield LogSample(
             run=run,
             item=run.item(name),
@@ -200,7 +201,9 @@ def _samples(found: Iterator[Any], run: LogRun, path: str, scorer: str | None) -
             failure=failure,
             usage=_usage(sample),
             fields={"metadata": mapping(sample.get("metadata"))},
-            content=question_digest(_input_text(sample.get("input")), answer_text(sample.get("target"))),
+            content=question_digest(question, answer_text(sample.get("target"))),
+            question=question,
+            answer=_answer(sample, scores),
         )
     if answered and not scored:
         raise FormatError(
@@ -218,6 +221,12 @@ def _message_text(found: object) -> str:
     # Summaries have such a word in the place of anything that is no text.
     parts = (text(at(part, "text")) or f"({(text(at(part, 'type')) or '').capitalize()})" for part in array(found))
     return " ".join(parts) if isinstance(found, list) else text(found) or ""
+
+
+def _answer(sample: Row, scores: object) -> str | None:
+    """What the model said, or what a scorer took from it: summaries have no output."""
+    said = text(at(sample, "output", "completion"))
+    return said or next((found for each in mapping(scores).values() if (found := text(at(each, "answer")))), None)
 
 
 def _failure(sample: Row, message: str | None) -> ErrorKind | None:

@@ -32,6 +32,7 @@ from bbedge.readers.logs import (
     array,
     at,
     digest,
+    first_value,
     mapping,
     numbered,
     numbers,
@@ -152,7 +153,20 @@ def _samples(records: Records, run: LogRun, filters: set[str | None]) -> Iterato
             label=run.item(f"{'' if hashed else 'document '}{text(row['doc_id'])}"),
             content=content,
             prompt=text(row.get("prompt_hash")),
+            question=text(first_value(mapping(row["doc"]), *_QUESTIONS)),
+            answer=_first_text(row.get("resps")),
         )
+
+
+_QUESTIONS = ("question", "query", "problem", "prompt", "input", "text", "goal", "sentence")
+"""What documents call the text of the question, the usual name first."""
+
+
+def _first_text(responses: object) -> str | None:
+    """The first answer that is a text; of choices there are only numbers."""
+    if isinstance(responses, list):
+        return next((found for each in responses if (found := _first_text(each)) is not None), None)
+    return responses if isinstance(responses, str) else None
 
 
 def _answered(responses: object) -> bool:

@@ -1,0 +1,77 @@
+"""Whether what a certificate says of its board's history agrees with itself and with the rest of the certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from msgspec import UNSET, UnsetType
+
+from bbedge.certificate.parts import Parts
+from bbedge.records.design import StepRecord
+
+Contradictions = Iterator[tuple[object, str]]
+"""What must not be so, and what to say if it is. Each may rely on all before it being in order."""
+
+
+def history_contradictions(parts: Parts) -> Contradictions:
+    """What must not be so of the timeline of a board, of which a view by itself has no look."""
+    board = parts.document.board
+    if not board or parts.document.view:
+        return
+    steps, kinds = board.timeline, [step.kind for step in board.timeline]
+    in_order = all(a.event < b.event and a.time <= b.time and a.epoch <= b.epoch for a, b in pairwise(steps))
+    yield (
+        not in_order or kinds[:1] != ["init"] or "init" in kinds[1:] or steps[-1].event > board.events,
+        "'timeline' is not the history of a ledger",
+    )
+    began = [step.epoch for step in steps if step.kind in ("init", "add-items")]
+    yield began != list(range(1, board.epochs + 1)), "'timeline' and 'epochs' of the board do not agree"
+    stopped = [name for step in steps if step.kind == "retire" for name in step.names or ()]
+    yield stopped != list(board.retired), "'timeline' and 'retired' of the board do not agree"
+    shown = [step for step in steps if step.epoch == board.epoch]
+    named = [name for step in shown if step.kind != "retire" for name in step.names or ()]
+    yield sorted(named) != sorted(parts.names), "'timeline' and 'models' do not have the same names"
+    joined = [step.names for step in shown if step.kind == "add-model"]
+    claimed = [(claim.newcomer,) for claim in parts.claims if claim.newcomer is not None]
+    yield joined != claimed, "'timeline' and 'claims' of the board do not agree on the models that were added"
+    yield from _looks(parts, shown)
+    if any(step.ranks for step in shown):
+        yield from _ranks(parts, shown)
+
+
+def _looks(parts: Parts, steps: Sequence[StepRecord]) -> Contradictions:
+    """What stands only grows, ends with what the certificate counts, and was looked at when the certificate says so."""
+    counts = parts.document.counts
+    looks = [step for step in steps if step.edges is not UNSET]
+    yield (
+        any((step.edges is UNSET) != (step.resolved_pairs is UNSET) for step in steps)
+        or any(step.kind not in ("replicate", "add-model") for step in looks)
+        or any(before.edges > now.edges for before, now in pairwise(looks))  # type: ignore[operator]
+        or (looks[-1].edges if looks else 0) != counts.edges
+        or (looks[-1].resolved_pairs if looks else 0) != counts.resolved_pairs,
+        "'timeline' does not lead to the 'counts' of edges and pairs",
+    )
+    complete = [step.run or UNSET for step in steps if step.kind == "replicate" and not step.checkpoint]
+    yield complete != list(range(1, parts.document.replicates + 1)), "'timeline' and 'replicates' do not agree"
+    run, found = 0, list[tuple[int, int | UnsetType, object, object]]()
+    for step in looks:
+        run = run if step.checkpoint else step.run or run
+        found.append((run, step.checkpoint, step.edges, step.resolved_pairs))
+    parted = ((0, part.checkpoint, part.edges, part.resolved_pairs) for part in parts.document.parts or ())
+    whole = ((look.replicate, UNSET, look.edges, look.resolved_pairs) for look in parts.document.looks)
+    for of_kind in (parted, whole):
+        rest = iter(found)
+        yield not all(look in rest for look in of_kind), "'timeline' does not have the looks of the certificate"
+
+
+def _ranks(parts: Parts, steps: Sequence[StepRecord]) -> Contradictions:
+    """The changes of ranks end with those of the certificate, and each decides as many pairs as its look says."""
+    ranks = dict[str, tuple[int, int]]()
+    for step in steps:
+        ranks.update(step.ranks or {})
+        decided = sum(len(ranks) - worst for _, worst in ranks.values())
+        wrong = step.resolved_pairs is not UNSET and step.resolved_pairs != decided
+        yield wrong, f"the ranks of 'timeline' after event {step.event} do not decide as many pairs as it says"
+    stated = dict(zip(parts.names, parts.ranks.rank_intervals, strict=True))
+    yield ranks != stated, "the ranks of 'timeline' do not lead to those of 'models'"
