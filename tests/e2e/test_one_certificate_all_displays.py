@@ -156,6 +156,43 @@ def of_page(text: str) -> list[dict[str, str]]:
     return rows
 
 
+def expected_forest(document: dict) -> list[tuple[str, str, str, float, float]]:
+    """The leader against each other model, from nothing but the JSON: label, difference, interval, and its ends."""
+    low, high = document["design"]["score_range"]
+    decimals, step = (4 if high - low == 1.0 else 3), document["design"]["tau"] * (high - low)
+    models = {model["name"]: model for model in document["models"]}
+    place, above = {name: i for i, name in enumerate(models)}, longest(document)
+    leader, *others = sorted(models, key=lambda name: (models[name]["rank_interval"][0], place[name]))
+    rows = []
+    for name in others:
+        least = document["margins"][place[leader]][place[name]]
+        most = -document["margins"][place[name]][place[leader]]
+        if (leader, name) in above:
+            least = max(least, above[leader, name] * step)
+        seen = f"{round(models[leader]['mean'] - models[name]['mean'], decimals) + 0.0:+.{decimals}f}"
+        words = f"{rounded(least, decimals, -1, '+')} to {rounded(most, decimals, 1, '+')}"
+        rows.append((name if len(others) > 1 else f"{leader} minus {name}", seen, words, least, most))
+    return rows
+
+
+def check_forest(text: str, document: dict) -> None:
+    """Every number of the forest is in the JSON, and lines are drawn where the numbers say."""
+    table = text.split('<table class="forest">')[1].split("</table>")[0]
+    rows = re.findall(r"<tr>.*?</tr>", table.split("<tbody>")[1], re.DOTALL)
+    wanted = expected_forest(document)
+    ends, places = [], []
+    for row, (label, seen, words, least, most) in zip(rows, wanted, strict=True):
+        said = [html.unescape(re.sub("<.*?>", "", cell)) for cell in re.findall(r"<t[hd]\b.*?</t[hd]>", row, re.DOTALL)]
+        assert [each for each in said if each] == [label, seen, words]
+        drawn = re.search(r'class="interval \w+" x1="([\d.]+)%" x2="([\d.]+)%"', row)
+        zero = re.search(r'class="zero" x1="([\d.]+)%"', row)
+        ends += [least, most, 0.0]
+        places += [float(at) for at in (*drawn.groups(), zero.group(1))]
+    slope, start = np.polyfit(ends, places, 1)
+    assert slope > 0
+    np.testing.assert_allclose(places, slope * np.array(ends) + start, atol=2e-3)
+
+
 def of_notebook(text: str) -> tuple[list[str], list[list[str]]]:
     def cells(row: str, tag: str) -> list[str]:
         found = re.findall(rf"<{tag}[ >].*?</{tag}>", row, re.DOTALL)
@@ -192,7 +229,10 @@ def test_all_say_the_same(bbedge, tmp_path, monkeypatch, case):
         assert on_page["could be"] == ordinal(int(row["rank"].split("-")[0]))
         assert {head: on_page[head] for head in ROW[1:]} == {head: row[head] for head in ROW[1:]}
 
+    check_forest(text, document)
+
     notebook = bbedge_package.read_certificate(out)._repr_html_()
+    check_forest(notebook, document)
     assert of_notebook(notebook) == (heads, [[row[head] for head in heads] for row in rows])
 
     answer = bbedge_package.read_certificate(out).answer

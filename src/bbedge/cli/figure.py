@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.options import PlainReading, Without, grouped, read
+from bbedge.cli.options import Only, PlainReading, Without, grouped, read
 from bbedge.cli.output import Source, open_certificate, say
 from bbedge.errors import DomainError
 from bbedge.files import write_whole
@@ -62,6 +62,64 @@ def ranks(source: Source, out: Outs, selection: Selection, canvas: Canvas) -> No
     from bbedge.display.figures import rank_figure
 
     _draw(out, lambda: rank_figure(open_certificate(source, selection)[0]), canvas)
+
+
+@app.command()
+@grouped
+def forest(
+    source: Source,
+    out: Outs,
+    models: Annotated[
+        list[str] | None,
+        typer.Option(metavar="A,B", help="Compare these models among themselves; two of them in every view."),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Compare this model with each other one. Default: the first of the table."),
+    ] = None,
+    *,
+    selection: Selection,
+    canvas: Canvas,
+) -> None:
+    """Draw differences of means with their intervals, around a line at zero.
+
+    A model against each other one, or the models that --models names; a model with a comma in its name needs a --models
+    of its own.
+
+    [cyan]bbedge figure forest certificate.json forest.svg[/cyan]
+    [cyan]bbedge figure forest certificate.json pair.pdf --models new,old[/cyan]
+    """
+    from bbedge.display.figures import forest_figure
+    from bbedge.display.forest import certificate_forest
+
+    if models and against is not None:
+        raise DomainError("--models and --against exclude each other; leave one of them out")
+
+    def draw() -> Figure:
+        certificate, _ = open_certificate(source, selection)
+        names = [
+            name for given in models or () for name in ([given] if given in certificate.names else given.split(","))
+        ]
+        found = certificate_forest(certificate, names, against=against)
+        if found is None:
+            raise DomainError("this certificate has no differences to draw: it lists no pairs, or has no complete run")
+        return forest_figure(found)
+
+    _draw(out, draw, canvas)
+
+
+@app.command()
+@grouped
+def hero(source: Source, out: Outs, selection: Selection, canvas: Annotated[Canvas, Only("title")]) -> None:
+    """Draw a picture for a README or a link: how many are best by the means, and how many could be.
+
+    It has 1200 x 630 pixels, as services show pictures of links. --title is the line above.
+
+    [cyan]bbedge figure hero certificate.json hero.png --title "Who is best at GSM8K?"[/cyan]
+    """
+    from bbedge.display.hero import CANVAS, hero_figure
+
+    _draw(out, lambda: hero_figure(open_certificate(source, selection)[0], title=canvas.title), CANVAS)
 
 
 @app.command()

@@ -143,7 +143,8 @@ def write_certificate(
     if to.html is not None:
         from bbedge.display.page import TITLE, render_page
 
-        write_whole(to.html, render_page(certificate, title=title or TITLE, model_info=info, items=items))
+        addresses = {"address": to.address(to.html), "picture": to.address(to.picture)}
+        write_whole(to.html, render_page(certificate, title=title or TITLE, model_info=info, items=items, **addresses))
     # Standard output comes last: its reader may close it early, and the files must still be written.
     documents: list[tuple[Path | None, Callable[[], str]]] = [
         (to.json, certificate.to_json),

@@ -9,7 +9,9 @@ from html import escape
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import over, rank
 from bbedge.display.answer import alarm, answer
+from bbedge.display.forest import certificate_forest
 from bbedge.display.geometry import rank_bar
+from bbedge.display.page import templates
 from bbedge.display.ranking import ModelRow, TableColumn, model_rows, table_columns
 from bbedge.display.scope import (
     VIEW_HEADS,
@@ -57,8 +59,17 @@ def leaderboard_html(certificate: Certificate) -> str:
         f"<div><p><b>{escape(first)}</b> {escape(said.rest)}</p>"
         f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
         f"{more}<p>{certified_pairs(certificate)} certified {when}, {escape(design.method)}, "
-        f"alpha {error_level(certificate):g}</p>{_view_list(certificate)}{also}</div>"
+        f"alpha {error_level(certificate):g}</p>{_view_list(certificate)}{also}{_notebook_forest(certificate)}</div>"
     )
+
+
+def _notebook_forest(certificate: Certificate) -> str:
+    """The differences to the leader, folded where they are many."""
+    forest = certificate_forest(certificate, most=NOTEBOOK_ROWS)
+    if forest is None:
+        return ""
+    drawn = templates().get_template("forest.html").module.whole(forest)  # type: ignore[attr-defined]
+    return f"<details{' open' if len(forest.rows) <= 10 else ''}><summary>Differences</summary>{drawn}</details>"
 
 
 def _remarks(certificate: Certificate) -> list[str]:

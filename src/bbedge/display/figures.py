@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import rank
+from bbedge.display.forest import COLOURS as FOREST_COLOURS
+from bbedge.display.forest import Forest
 from bbedge.display.geometry import Point, can_draw, layered, leading_directions, rank_bar, ranks_in_views
 from bbedge.display.plotting import COLOURS, DASHES, INK, name_rows, new_figure
 from bbedge.display.ranking import ranks_of_means
@@ -69,6 +71,34 @@ def rank_figure(certificate: Certificate) -> Figure:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(axis="y", visible=False)
     _title(axes, certificate, f"Possible ranks ({'; '.join(marks)})" if marks else "Possible ranks")
+    return figure
+
+
+def forest_figure(forest: Forest) -> Figure:
+    """Differences with their intervals around a line at zero; what is certified has a colour and a filled dot."""
+    labels = display_names((row.label for row in forest.rows), width=60)
+    figure, axes = new_figure(5.2 + _beside(labels), _height(len(labels)), layout="constrained")
+    edges = forest.scale.low, forest.scale.high
+    # What differs from row to row, as the bar of a claim does, is drawn in its row.
+    for row, drawn in enumerate(forest.rows):
+        axes.vlines(drawn.bars, row - 0.5, row + 0.5, color=INK, linewidth=0.8, linestyle=DASHES[1])
+        for below, span in enumerate(each for each in drawn.spans if each.kind != "none"):
+            low, high = np.where(np.isnan(span[:2]), edges, span[:2])
+            axes.hlines(row + 0.3 * below, low, high, color=FOREST_COLOURS[span.kind], linewidth=3.0 - 1.5 * below)
+        if drawn.point is not None:
+            colour = FOREST_COLOURS[drawn.spans[0].kind]
+            fill = "white" if drawn.spans[0].kind in ("open", "none") else colour
+            axes.plot(drawn.point, row, "o", color=fill, markeredgecolor=colour, markersize=4.5)
+        words = "   ".join(drawn.cells[-len(forest.heads) + 1 :])
+        axes.text(1.02, row, words, transform=axes.get_yaxis_transform(), va="center", fontsize=7, parse_math=False)
+    axes.axvline(0.0, color=INK, linewidth=0.8, zorder=1)
+    axes.set(
+        xlim=edges, ylim=(len(labels) - 0.4, -0.6), xlabel="\n".join(("difference of the means", *forest.notes[1:]))
+    )
+    axes.set_yticks(range(len(labels)), labels, fontsize=_letters(len(labels)), parse_math=False)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="y", visible=False)
+    axes.set_title(forest.title, loc="left", parse_math=False)
     return figure
 
 

@@ -91,10 +91,10 @@ def round_step(about: float) -> float:
 def round_marks(first: int, last: int) -> list[int]:
     """Whole numbers to mark on an axis: both ends, and round ones between them that do not touch these.
 
-    >>> round_marks(1, 43), round_marks(0, 15), round_marks(1, 6)
-    ([1, 10, 20, 30, 43], [0, 5, 10, 15], [1, 2, 3, 4, 5, 6])
+    >>> round_marks(1, 43), round_marks(0, 15), round_marks(1, 8)
+    ([1, 10, 20, 30, 43], [0, 5, 10, 15], [1, 2, 3, 4, 5, 6, 7, 8])
     """
-    step = max(1, round(round_step((last - first) / 6)))
+    step = 1 if last - first < 10 else round(round_step((last - first) / 6))
     between = range(step * (first // step + 1), last, step)
     return [first, *(mark for mark in between if min(mark - first, last - mark) > 0.6 * step), last]
 

@@ -52,6 +52,8 @@ class ModelRow:
     """Whether it is the first row with its best possible rank."""
     cut_above: bool
     """Whether every model above this row is certified better than it and all below: the line of a Top-k set."""
+    is_retired: bool
+    """Whether the board runs it no more."""
 
     @property
     def rank(self) -> str:
@@ -83,6 +85,8 @@ def model_rows(certificate: Certificate, most: int | None = None) -> tuple[Model
     ranks, units, intervals = certificate.ranks, certificate.units, certificate.mean_intervals
     found, cuts = ranks.rank_intervals, set(ranks.cuts)
     on_new_items, by_mean = _ranks_on_new_items(certificate), ranks_of_means(certificate)
+    board = (certificate.headline or certificate).content.board
+    retired = board.retired if board else ()
     return tuple(
         ModelRow(
             index=i,
@@ -99,6 +103,7 @@ def model_rows(certificate: Certificate, most: int | None = None) -> tuple[Model
             loses_to=int(ranks.n_better[i]),
             opens_group=i == 0 or ends[0] != found[i - 1][0],
             cut_above=i in cuts,
+            is_retired=certificate.names[i] in retired,
         )
         for i, ends in enumerate(found[:most])
     )
@@ -182,6 +187,17 @@ def difference_bounds(certificate: Certificate, a: int, b: int) -> tuple[float, 
     if known.graph.above[b, a]:
         high = -_larger(-high, certificate.proved(b, a))
     return low, high
+
+
+def evidence_share(missing: float) -> tuple[str, float]:
+    """The evidence of an open pair as a share of what it must reach, and how long its bar is.
+
+    ``missing`` is ``log_e`` minus its threshold. The bar has a logarithmic axis from 0.01 % to 100 %. Of staggered
+    e-Holm, the share is that of the wealth.
+    """
+    share = min(0.99, math.exp(min(0.0, missing)))
+    words = f"{math.floor(100 * share)} %" if share >= 0.01 else f"{100 * share:.1g} %" if share >= 1e-4 else "< 0.01 %"
+    return words, max(0.0, 1.0 + math.log10(max(share, 1e-4)) / 4.0)
 
 
 def _is_contradicted(certificate: Certificate, a: int, b: int) -> bool:

@@ -20,6 +20,7 @@ from bbedge.display.ranking import (
     RANK_ON_NEW_ITEMS,
     TableColumn,
     difference_interval,
+    evidence_share,
     model_rows,
     observed_difference,
     table_columns,
@@ -249,9 +250,9 @@ def _open_pair(certificate: Certificate, a: int, b: int) -> tuple[str, ...]:
     pairs = certificate.by_pair(known=True)
     if (difference(certificate, a, b) or 0.0) < 0.0:
         a, b = b, a
-    log_e, within = float(pairs.log_e[a, b]), difference_interval(certificate, a, b)
-    share = min(log_e / float(pairs.log_thresholds[a, b]), 0.99) if log_e > 0.0 else 0.0
-    evidence = "not tested" if np.isnan(log_e) else f"{share:.0%} of threshold"
+    within, missing = difference_interval(certificate, a, b), pairs.log_e - pairs.log_thresholds
+    leading = np.fmax(missing[a, b], missing[b, a])
+    evidence = "not tested" if np.isnan(leading) else f"{evidence_share(float(leading))[0]} of threshold"
     if certificate.equal is not None and certificate.equal[a, b]:
         evidence = equal_within(certificate, points=False)
     if within == CONTRADICTION:

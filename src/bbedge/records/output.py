@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import quote
 
 from bbedge.errors import Argument, DomainError
 from bbedge.records.values import Strict, option
@@ -55,17 +57,44 @@ class Output(Strict, frozen=True, kw_only=True):
             "60 models."
         ),
     ] = False
+    base_url: Annotated[
+        str | None,
+        option(
+            "With --html: the address of the folder that the page will be in. The page then states its address and its "
+            "picture, which is drawn beside it as a PNG, for whoever links to it.",
+            metavar="URL",
+        ),
+    ] = None
     all_rows: Annotated[bool, option("Print all models, not only the first 60.", names="--all")] = False
     verbose: Annotated[
         bool, option("Print the full statement of the guarantee and its assumptions.", names="-v --verbose")
     ] = False
 
     def __post_init__(self) -> None:
-        for name, given in (("--model-info", self.model_info is not None), ("--with-items", self.with_items)):
-            if given and self.html is None:
+        given = {"--model-info": self.model_info, "--with-items": self.with_items, "--base-url": self.base_url}
+        for name, value in given.items():
+            if value and self.html is None:
                 raise DomainError(f"{name} adds to a page; add --html OUT to write the page")
+        if self.base_url is not None and not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", self.base_url):
+            raise DomainError(
+                Argument("base_url", self.base_url),
+                " is not allowed; give an address such as https://example.org/boards",
+            )
         if self.json == self.markdown == STANDARD_OUTPUT:
             raise DomainError("--json - and --markdown - both write to standard output; give one of them a file name")
+
+    @property
+    def picture(self) -> Path | None:
+        """The picture of the page, beside it; none if nobody is told where it will be."""
+        return self.html.with_suffix(".png") if self.html and self.base_url else None
+
+    def address(self, file: Path | None) -> str | None:
+        """Where a file beside the page will be, if that is known.
+
+        >>> Output(html=Path("out/my page.html"), base_url="https://example.org/a/").address(Path("out/my page.html"))
+        'https://example.org/a/my%20page.html'
+        """
+        return f"{self.base_url.rstrip('/')}/{quote(file.name)}" if self.base_url and file else None
 
     @property
     def has_document(self) -> bool:

@@ -245,6 +245,6 @@ def test_open_pairs_in_a_terminal(shown):
 
 def test_a_notebook_shows_the_first_models():
     text = leaderboard_html(BOARD.certificate())
-    assert text.count("<tr>") == NOTEBOOK_ROWS + 1
+    assert text.split("</table>")[0].count("<tr>") == NOTEBOOK_ROWS + 1
     assert f"{SIZE - NOTEBOOK_ROWS} more models" in text
     assert len(leaderboard_html(many(400).certificate())) < 2 * len(text)

@@ -7,14 +7,19 @@ import copy
 import gzip
 import hashlib
 import html
+import io
 import json
 import math
 import re
 from dataclasses import replace
 from importlib.resources import files
+from urllib.parse import unquote
+from xml.etree import ElementTree
 
+import msgspec
 import numpy as np
 import pytest
+from rich.console import Console
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.derive import provenance
@@ -22,6 +27,7 @@ from bbedge.certificate.document import certificate, to_json
 from bbedge.certificate.provenance import inside_page, unpack, verify_command
 from bbedge.core.leaderboard import certify
 from bbedge.display.answer import answer
+from bbedge.display.compact import badge
 from bbedge.display.page import render_page
 from bbedge.display.page.charts import evidence_chart
 from bbedge.display.page.drawing import draw_graph, draw_matrix, shortened_names
@@ -29,7 +35,9 @@ from bbedge.display.page.facts import top_sets
 from bbedge.display.page.payload import embedded
 from bbedge.display.page.table import PageView
 from bbedge.display.ranking import model_rows, ranks_of_means
+from bbedge.display.terminal import show_leaderboard
 from bbedge.errors import FormatError
+from bbedge.records.design import BoardRecord
 from unit.certificate.documents import circular, document, drawn, many, suite
 
 FEW = document([0.9, 0.7, 0.5, 0.48, 0.1])
@@ -255,6 +263,13 @@ def test_table_chart_and_details_measure_evidence_alike(options):
         assert share < 100
         assert words == ("< 0.01 %" if share < 0.01 else f"{share:.1g} %" if share < 1 else f"{math.floor(share)} %")
         assert f"</svg> {html.escape(words)}</td>" in page
+    out = io.StringIO()
+    show_leaderboard(Console(file=out, width=200), made)
+    said = dict(re.findall(r"^(\w+ +\w+) .* ([<0-9. ]+%) of threshold", out.getvalue(), re.MULTILINE))
+    assert said
+    for pair, share in said.items():
+        place = [frozenset((each.ahead, each.behind)) for each in made.content.outlook].index(frozenset(pair.split()))
+        assert share.strip() == told[place]
 
 
 def test_parts_with_nothing_to_show_are_left_out():
@@ -269,14 +284,14 @@ def test_a_long_top_set_names_the_models_outside():
     sets = {each.size: each for each in top_sets(made)}
     for size, each in sets.items():
         before = max((other for other in sets if other < size), default=0)
-        if each.words.startswith("all but the bottom"):
+        if each.words == "all but":
             assert size - before > 60 - size
             assert each.labels == made.labels[size:]
         else:
             assert each.labels == made.labels[before:size]
     last = Certificate.of(document([0.9] * 13 + [0.05, 0.05]))
     names = ", ".join(f"<bdi>{name}</bdi>" for name in last.labels[13:])
-    assert f"all but the bottom 2:</span> {names}</dd>" in render_page(last)
+    assert f'<span class="quiet">all but</span> {names}</dd>' in render_page(last)
 
 
 def test_cut_names_keep_what_tells_them_apart():
@@ -296,3 +311,53 @@ def test_the_dot_of_a_bar_is_the_rank_of_the_mean():
     dots = re.findall(r'class="by-mean" cx="([0-9.]+)%"', render_page(tied))
     assert [float(at) for at in dots[:4]] == [12.5, 37.5, 37.5, 87.5]
     assert ranks_of_means(Certificate.of(document([0.5, 0.6], replicates=0))) is None
+
+
+def test_a_page_that_knows_its_address_says_so_and_names_its_picture():
+    made, title = Certificate.of(FEW), '"A" & <b>'
+    alone = render_page(made, title=title)
+    assert "ADDRESS#embed=table" in alone
+    for absent in ("canonical", "og:url", "og:image", "twitter:card"):
+        assert absent not in alone
+    page = render_page(made, title=title, address="https://example.org/a.html", picture="https://example.org/a.png")
+    assert '<link rel="canonical" href="https://example.org/a.html">' in page
+    assert '<meta property="og:url" content="https://example.org/a.html">' in page
+    assert '<meta property="og:image" content="https://example.org/a.png">' in page
+    frame, badge_code = (html.unescape(each) for each in re.findall(r'<code class="command">(&lt;.*?)</code>', page))
+    # What is to be copied is markup whose texts are escaped once more.
+    assert frame.startswith(
+        '<iframe src="https://example.org/a.html#embed=table" title="&quot;A&quot; &amp; &lt;b&gt;"'
+    )
+    picture = base64.b64decode(re.search(r"base64,([^\"]+)", badge_code)[1]).decode()
+    assert picture == badge(made, made.names[0])
+
+
+def test_the_icon_of_a_page_is_inside_it():
+    page = render_page(Certificate.of(FEW))
+    (icon,) = re.findall(r'<link rel="icon" href="data:image/svg\+xml,([^"]+)">', page)
+    assert ElementTree.fromstring(unquote(icon)).tag.endswith("svg")
+    assert "img-src data:" in html.unescape(page)
+
+
+def test_a_retired_model_is_marked_in_its_row():
+    made = Certificate.of(FEW)
+    assert 'class="retired"' not in render_page(made)
+    board = msgspec.convert(
+        {
+            "design": {},
+            "design_hash": "0" * 64,
+            "head": "0" * 64,
+            "events": 1,
+            "epoch": 1,
+            "epochs": 1,
+            "active": [],
+            "retired": ["m03"],
+            "alpha_spent": 0.0,
+            "next_level": 0.0,
+            "claims": [],
+        },
+        type=BoardRecord,
+    )
+    page = render_page(replace(made, content=msgspec.structs.replace(made.content, board=board)))
+    rows = [row for row in re.findall(r"<tr role=\"row\" data-model.*?</tr>", page) if 'class="retired"' in row]
+    assert [re.search("<bdi>(.*?)</bdi>", row)[1] for row in rows] == ["m03"]

@@ -133,6 +133,47 @@ def test_a_certificate_without_pairs_has_means_without_intervals_in_the_plot():
     assert (plot.value, plot.across.log, plot.has_intervals) == ("Mean score", False, False)
 
 
+def test_the_frontier_of_prices_is_what_no_cheaper_model_is_certified_to_beat():
+    made = many(60).certificate()
+    prices = {name: float(1 + 7 * i % 23) for i, name in enumerate(made.names)}
+    (plot,) = cost_plots(made, ModelInfo.from_rows(["price"], {k: [str(v)] for k, v in prices.items()}).columns)
+    beaten = {
+        loser
+        for a, winner in enumerate(made.names)
+        for b, loser in enumerate(made.names)
+        if made.graph.above[a, b] and prices[winner] <= prices[loser]
+    }
+    assert {made.names[point.index] for point in plot.points if not point.is_unbeaten} == beaten
+    assert 0 < len(beaten) < 60
+    # A mean that is higher is no reason: open pairs leave both on the frontier.
+    assert any(
+        a.is_unbeaten and b.is_unbeaten and a.value > b.value and a.cost <= b.cost
+        for a in plot.points
+        for b in plot.points
+    )
+
+
+def test_names_in_the_plot_of_prices_touch_nothing():
+    made = many(60).certificate()
+    info = ModelInfo.from_rows(["price"], {name: [f"{1.2 ** (i % 17):.3f}"] for i, name in enumerate(made.names)})
+    (plot,) = cost_plots(made, info.columns)
+    boxes = []
+    for name in plot.named.values():
+        room = 6.6 * len(name.text)
+        left = name.x - {"start": 0.0, "middle": room / 2, "end": room}[name.anchor]
+        boxes.append((left, name.y - 10, left + room, name.y + 3))
+    boxes += [
+        (x - 4, y - 4, x + 4, y + 4) for x, y in ((plot.across.at(p.cost), plot.up.at(p.value)) for p in plot.points)
+    ]
+    named = len(plot.named)
+    assert named > 2
+    for i, (left, top, right, foot) in enumerate(boxes[:named]):
+        assert left >= plot.frame.left
+        assert right <= plot.frame.width
+        for other_left, other_top, other_right, other_foot in boxes[i + 1 :]:
+            assert right <= other_left or other_right <= left or foot <= other_top or other_foot <= top
+
+
 def test_a_column_that_is_no_cost_is_not_drawn():
     assert cost_plots(FEW, ModelInfo.from_rows(["parameters"], {"m00": ["7B"], "m01": ["70B"]}).columns) == []
     assert cost_plots(FEW, ModelInfo.from_rows(["price"], {"m00": ["7"], "m01": [""]}).columns) == []

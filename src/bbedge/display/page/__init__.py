@@ -15,21 +15,22 @@ from bbedge.certificate.numbers import rank
 from bbedge.certificate.provenance import verify_command
 from bbedge.display import scope
 from bbedge.display.answer import alarm, answer
+from bbedge.display.forest import COLOURS, certificate_forest
 from bbedge.display.geometry import rank_bar, round_marks
 from bbedge.display.page import charts, drawing, facts
 from bbedge.display.page import timeline as history
 from bbedge.display.page.payload import ItemScores, embedded
 from bbedge.display.page.table import ModelInfo, PageView
-from bbedge.display.ranking import observed_difference
+from bbedge.display.ranking import evidence_share, observed_difference
 from bbedge.text import shown
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment
     from markupsafe import Markup
 
 TITLE = "Certified leaderboard"
 """The heading of a page that is given none."""
-STYLES = ("page.css", "table.css", "compare.css", "screens.css")
+STYLES = ("page.css", "table.css", "forest.css", "compare.css", "screens.css")
 """The style sheet of the page, in this order."""
 SCRIPTS = (
     "base.js",
@@ -53,10 +54,13 @@ def render_page(
     title: str = TITLE,
     model_info: ModelInfo | None = None,
     items: ItemScores | None = None,
+    address: str | None = None,
+    picture: str | None = None,
 ) -> str:
     """The page as ASCII text: safe from any mail program's idea of an encoding.
 
-    ``model_info`` adds columns that the user knows, ``items`` the scores of single items.
+    ``model_info`` adds columns that the user knows, ``items`` the scores of single items. ``address`` is where the page
+    will be, ``picture`` where its picture will be: whoever links to the page shows them.
 
     Names may contain markup. The template escapes every text, the data are JSON that cannot end its element, scripts
     set text and never markup, and a content security policy allows only the page's own style and script.
@@ -72,7 +76,8 @@ def render_page(
     views = [PageView.from_certificate(each) for each in in_full]
     opened = [each.name for each in in_full].index(certificate.name)
     shown_items = items if certificate.pairs is not None else None
-    text = _template().render(
+    page = templates().get_template("page.html")
+    text = page.render(
         title=shown(title, 120),
         views=views,
         opened=opened,
@@ -80,6 +85,8 @@ def render_page(
         heat=drawing.draw_heat(whole, linked=len(views) > 1),
         info=info,
         items=shown_items,
+        address=address,
+        picture=picture,
         policy=_policy(style, script),
         # Both are files of this package, and the data are escaped for their place: nothing here comes from outside.
         style=Markup(style),
@@ -90,8 +97,8 @@ def render_page(
 
 
 @cache
-def _template() -> Template:
-    """The page, compiled once: that takes longer than filling it in."""
+def templates() -> Environment:
+    """The templates of pages, compiled once: that takes longer than filling them in."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -109,10 +116,21 @@ def _template() -> Template:
     environment.globals.update(
         {
             each.__name__: each
-            for each in (alarm, answer, observed_difference, provenance, rank, rank_bar, round_marks, verify_command)
+            for each in (
+                alarm,
+                answer,
+                evidence_share,
+                observed_difference,
+                provenance,
+                rank,
+                rank_bar,
+                round_marks,
+                verify_command,
+            )
         }
     )
-    return environment.get_template("page.html")
+    environment.globals.update(forest=certificate_forest, colours={**COLOURS, "none": COLOURS["open"]})
+    return environment
 
 
 def _policy(style: str, script: str) -> str:

@@ -21,6 +21,15 @@ function draw(tag, attributes) {
   return element;
 }
 
+// A part of an address as it was before it became one.
+const spelled = (text) => { try { return decodeURIComponent(text); } catch { return text; } };
+
+// A number as people write it, by the rules of the table's columns; null if it is none.
+function writtenNumber(text) {
+  const found = /^[$\u20ac\u00a3]?([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s?([kmbt]?)$/i.exec(text.trim().replaceAll(",", ""));
+  return found && Number(found[1]) * { "": 1, k: 1e3, m: 1e6, b: 1e9, t: 1e12 }[found[2].toLowerCase()];
+}
+
 // The bar of possible ranks, as the template draws it, with a dot at the rank of the mean where that is known.
 function rankBar([best, worst], size, byMean) {
   const bar = draw("svg", { width: "100%", height: 14, "aria-hidden": "true" });

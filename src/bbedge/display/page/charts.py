@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import is_over_all, over
 from bbedge.display.geometry import ChartFrame, Scale, Tick, leading_directions, round_marks, spread_out
+from bbedge.display.page.drawing import shortened_names
 from bbedge.display.page.table import InfoColumn
 from bbedge.display.ranking import difference_bounds
 
@@ -109,9 +112,21 @@ MOST_PLOTS = 2
 
 COST = ChartFrame(width=760.0, height=380.0, left=62.0, end=740.0, top=22.0, foot=338.0)
 """Of a plot of costs."""
-_LOG_FROM = 20.0  # costs that differ by such a factor are drawn on a logarithmic axis
-_LABEL = 15.0  # the least distance between two names, in pixels
-_LETTER = 6.6
+_LOG_FROM = 5.0  # costs that differ by such a factor are drawn on a logarithmic axis
+_LETTERS, _LETTER, _LINE, _RADIUS = 26, 6.6, 13.0, 5.0  # of a name and of a point, in letters and pixels
+
+
+class PointName(NamedTuple):
+    """Where the name of a point is written."""
+
+    text: str
+    """The name, cut to fit."""
+    x: float
+    """In pixels."""
+    y: float
+    """Its base line."""
+    anchor: Literal["start", "middle", "end"]
+    """Which end of the text is at ``x``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +143,8 @@ class CostPoint:
     """The lower end of its interval; the same as ``value`` if there is none."""
     high: float
     """The upper end."""
+    is_unbeaten: bool
+    """Whether no model of the same or a lower cost is certified better; of all models where pairs are not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,8 +161,8 @@ class CostPlot:
     """Scores."""
     points: Sequence[CostPoint]
     """The models."""
-    named: Mapping[int, bool]
-    """The models that have their name beside them, and whether it is on their left, for want of room."""
+    named: Mapping[int, PointName]
+    """The unbeaten models that there is room to name, by place."""
     partial: int
     """Models whose mean is over some of the items, and whose price is known."""
     unknown: int
@@ -188,7 +205,7 @@ def _cost_plot(certificate: Certificate, column: InfoColumn) -> CostPlot | None:
         across=across,
         up=up,
         points=points,
-        named=dict(_named(certificate.labels, points, across, up)),
+        named=dict(_named(shortened_names(certificate.names, _LETTERS), points, across, up)),
         partial=partial,
         unknown=len(certificate.names) - len(known) - partial,
         left_out=len(known) - len(points),
@@ -198,6 +215,7 @@ def _cost_plot(certificate: Certificate, column: InfoColumn) -> CostPlot | None:
 def _cost_points(certificate: Certificate, column: InfoColumn, *, compares: bool) -> Iterator[CostPoint]:
     """The models whose cost is known."""
     leader, intervals = certificate.means[0], certificate.mean_intervals
+    unbeaten = _unbeaten(certificate, column)
     if leader is None or (compares and not is_over_all(certificate, 0)):
         return
     for i, (name, mean) in enumerate(zip(certificate.names, certificate.means, strict=True)):
@@ -207,20 +225,52 @@ def _cost_points(certificate: Certificate, column: InfoColumn, *, compares: bool
         value = mean - leader if compares else mean
         ends = intervals[i] if intervals else difference_bounds(certificate, i, 0) if i and compares else None
         low, high = (value if math.isnan(end) else end for end in ends or (value, value))
-        yield CostPoint(index=i, cost=cost, value=value, low=low, high=high)
+        yield CostPoint(index=i, cost=cost, value=value, low=low, high=high, is_unbeaten=bool(unbeaten[i]))
 
 
-def _named(labels: Sequence[str], points: Sequence[CostPoint], across: Scale, up: Scale) -> Iterator[tuple[int, bool]]:
-    """The models that no cheaper one has a higher mean than, best first, as far as their names do not touch."""
-    frontier = list[CostPoint]()
-    for point in sorted(points, key=lambda point: (point.cost, -point.value)):
-        if not frontier or point.value > frontier[-1].value:
-            frontier.append(point)
-    taken = list[tuple[float, float, float]]()
-    for point in reversed(frontier):
-        x, y, room = across.at(point.cost), up.at(point.value), 8 + _LETTER * len(labels[point.index])
-        leftward = x + room > COST.width
-        start, end = (x - room, x) if leftward else (x, x + room)
-        if all(abs(y - other) >= _LABEL or end < left or start > right for left, right, other in taken):
-            taken.append((start, end, y))
-            yield point.index, leftward
+def _unbeaten(certificate: Certificate, column: InfoColumn) -> NDArray[np.bool_]:
+    """The models that none of the same or a lower cost is certified better than; all where pairs are not known."""
+    beaten = np.zeros(len(certificate.names), dtype=np.bool_)
+    if certificate.pairs is not None:
+        known = [key if isinstance(key := column.key(name), float) else math.nan for name in certificate.names]
+        costs = np.array(known)
+        (certificate.graph.above & (costs[:, None] <= costs)).any(axis=0, out=beaten)
+    return ~beaten
+
+
+def _named(
+    names: Sequence[str], points: Sequence[CostPoint], across: Scale, up: Scale
+) -> Iterator[tuple[int, PointName]]:
+    """Names of unbeaten models, best first, right or left of their points, above or below, where nothing else is."""
+    at = {point.index: (across.at(point.cost), up.at(point.value)) for point in points}
+    taken = [_Box(x - _RADIUS, y - _RADIUS, x + _RADIUS, y + _RADIUS) for x, y in at.values()]
+    for point in sorted(points, key=lambda point: -point.value):
+        if not point.is_unbeaten:
+            continue
+        text, (x, y) = names[point.index], at[point.index]
+        room = _LETTER * len(text)
+        for name, left in (
+            (PointName(text, x + 8, y + 4, "start"), x + 8),
+            (PointName(text, x - 8, y + 4, "end"), x - 8 - room),
+            (PointName(text, x, y - 9, "middle"), x - room / 2),
+            (PointName(text, x, y + 18, "middle"), x - room / 2),
+        ):
+            box = _Box(left, name.y + 3 - _LINE, left + room, name.y + 3)
+            inside = COST.left <= box.left and box.right <= COST.width and box.top >= 0 and box.foot <= COST.foot
+            if inside and not any(map(box.meets, taken)):
+                taken.append(box)
+                yield point.index, name
+                break
+
+
+class _Box(NamedTuple):
+    """Room that is taken, in pixels."""
+
+    left: float
+    top: float
+    right: float
+    foot: float
+
+    def meets(self, other: _Box) -> bool:
+        """Whether two boxes have a place in common."""
+        return self.left < other.right and other.left < self.right and self.top < other.foot and other.top < self.foot

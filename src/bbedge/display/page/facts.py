@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
+from xml.sax.saxutils import escape
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.derive import provenance
+from bbedge.display.compact import badge
 from bbedge.display.ranking import CONTRADICTION
 from bbedge.display.scope import (
     error_level,
@@ -157,6 +160,23 @@ def _shares_of_views(certificate: Certificate) -> str:
     return ", ".join([*named[:MOST_SHARES], *more])
 
 
+def table_frame(title: str, address: str | None) -> str:
+    """What another page needs to show the table of this one.
+
+    >>> table_frame("A & B", "https://example.org/a.html")
+    '<iframe src="https://example.org/a.html#embed=table" title="A &amp; B" width="100%" height="640"></iframe>'
+    """
+    where, name = (escape(text, {'"': "&quot;"}) for text in (address or "ADDRESS", title))
+    return f'<iframe src="{where}#embed=table" title="{name}" width="100%" height="640"></iframe>'
+
+
+def badge_link(certificate: Certificate, address: str | None) -> str:
+    """What another page needs to show the badge of the first model, which leads to this page."""
+    drawn = base64.b64encode(badge(certificate, certificate.names[0]).encode("ascii")).decode("ascii")
+    where, name = (escape(text, {'"': "&quot;"}) for text in (address or "ADDRESS", certificate.labels[0]))
+    return f'<a href="{where}"><img src="data:image/svg+xml;base64,{drawn}" alt="Certified rank of {name}"></a>'
+
+
 class TopSet(NamedTuple):
     """A certified set of the first models."""
 
@@ -174,7 +194,7 @@ def top_sets(certificate: Certificate) -> list[TopSet]:
     return [
         TopSet(k, f"Top-{before} and" if before else "", labels[before:k])
         if k - before <= max(_MOST_LISTED, len(labels) - k)
-        else TopSet(k, f"all but the bottom {len(labels) - k}:", labels[k:])
+        else TopSet(k, "all but", labels[k:])
         for before, k in sets
     ]
 
@@ -184,16 +204,6 @@ def prospect_interval(certificate: Certificate, prospect: Prospect) -> str:
     low, high = (math.nan if end is None else float(end) for end in prospect.within)
     units = certificate.units
     return CONTRADICTION if low > high else f"{units.at_least(low, '+')} to {units.at_most(high, '+')}"
-
-
-def evidence_share(prospect: Prospect) -> tuple[str, float]:
-    """The evidence of an open pair as a share of what it must reach, and how long its bar is.
-
-    The bar has a logarithmic axis from 0.01 % to 100 %. Of staggered e-Holm, the share is that of the wealth.
-    """
-    share = min(0.99, math.exp(min(0.0, prospect.log_e - prospect.log_threshold)))
-    words = f"{math.floor(100 * share)} %" if share >= 0.01 else f"{100 * share:.1g} %" if share >= 1e-4 else "< 0.01 %"
-    return words, max(0.0, 1.0 + math.log10(max(share, 1e-4)) / 4.0)
 
 
 def more_runs(interval: tuple[int, int] | None) -> str:

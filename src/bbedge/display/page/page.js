@@ -52,7 +52,7 @@
   function start() {
     const panel = data.panels[current];
     const doc = documentOf(panel);
-    shown = { panel, ...showPanel({ doc, data, panel, signal: listening.signal, compare, onKeep: remember }) };
+    shown = { panel, ...showPanel({ doc, data, panel, signal: listening.signal, compare, onKeep: remember, onArranged: rearranged }) };
     compare?.enter(current, panel.view === null ? "" : doc.name, shown.facts);
     for (const link of all("[data-view]")) {
       if (Number(link.dataset.view) === current) link.setAttribute("aria-current", "true");
@@ -72,41 +72,53 @@
     byId("viewing").textContent = `${choice.selectedOptions[0].text}: ${document.querySelector(".decided").textContent}`;
   }
 
-  // The address names the view, the model and what is compared, so that a link leads to them and the way back works.
+  // The address names the view, the model, what is compared, and how the table is sorted and filtered: a link leads to
+  // them, and the way back works.
   const choice = byId("view");
-  const spelled = (text) => { try { return decodeURIComponent(text); } catch { return text; } };
   const links = data.panels.map((panel) => panel.link);
+  const ARRANGES = /^(sort|find|(is|from|to)\.[^=]*)=/, EMBEDDED = "embed=table";
+  const isEmbedded = location.hash.slice(1).split("&").includes(EMBEDDED);
   function asked() {
-    const parts = location.hash.slice(1).split("&");
+    const parts = location.hash.slice(1).split("&"), arrangement = parts.filter((each) => ARRANGES.test(each));
     const [ofModel, ofPair] = ["model=", "compare="].map((key) => parts.find((each) => each.startsWith(key))?.slice(key.length));
-    const view = parts.filter((each) => !/^(model|compare)=/.test(each)).join("&");
+    const view = parts.filter((each) => !/^(model|compare|embed)=/.test(each) && !arrangement.includes(each)).join("&");
     const index = view ? links.findIndex((link) => spelled(link.slice(1)) === spelled(view)) : data.opened;
-    return { index, name: ofModel === undefined ? null : spelled(ofModel), names: (ofPair ?? "").split(",").filter(Boolean).map(spelled) };
+    return { index, arrangement, name: ofModel === undefined ? null : spelled(ofModel), names: (ofPair ?? "").split(",").filter(Boolean).map(spelled) };
   }
   function addressOf(view) {
     const names = compare?.asked ?? [];
+    const parts = [isEmbedded ? EMBEDDED : "", view];
     try {
-      const parts = [view, model === null ? "" : `model=${encodeURIComponent(model)}`, names.length ? `compare=${names.map(encodeURIComponent).join(",")}` : ""];
-      return `#${parts.filter(Boolean).join("&")}`;
-    } catch {
-      return `#${view}`; // an unpaired surrogate has no address
-    }
+      parts.push(
+        ...shown.arrangement(),
+        model === null ? "" : `model=${encodeURIComponent(model)}`,
+        names.length ? `compare=${names.map(encodeURIComponent).join(",")}` : "",
+      );
+    } catch { /* an unpaired surrogate has no address */ }
+    return `#${parts.filter(Boolean).join("&")}`;
   }
+  const address = () => addressOf(current === data.opened ? "" : links[current].slice(1));
   function remember(name) {
     model = name;
-    history.pushState(null, "", addressOf(current === data.opened ? "" : links[current].slice(1)));
+    history.pushState(null, "", address());
+  }
+  function rearranged() {
+    history.replaceState(null, "", address());
   }
   function follow() {
-    const { index, name, names } = asked();
+    const { index, arrangement, name, names } = asked();
     if (index < 0) return; // an address of something else on the page
     if (choice) show(index);
     model = name;
+    shown.arrangeAs(arrangement);
     shown.select(name);
     compare?.set(names, { quiet: true, move: names.length > 0 && name === null });
   }
   addEventListener("hashchange", follow);
   choice?.addEventListener("change", () => {
+    const arrangement = shown.arrangement();
     show(Number(choice.value));
+    shown.arrangeAs(arrangement);
     model = null;
     history.pushState(null, "", addressOf(links[current].slice(1)));
   });
@@ -117,5 +129,7 @@
   byId("download-table")?.addEventListener("click", () => save(tableCsv({ data, ...shown, other: other() }), "text/csv", "leaderboard.csv"));
   byId("download-pairs")?.addEventListener("click", () => save(pairsCsv({ ...shown, other: other() }), "text/csv", "pairs.csv"));
   byId("print").addEventListener("click", () => window.print());
+  root.classList.toggle("embedded", isEmbedded);
+  byId("whole").href = location.href.split("#")[0];
   root.classList.add("scripted");
 })();

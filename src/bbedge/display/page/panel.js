@@ -4,12 +4,12 @@ const MOST_LISTED = 60; // per list beside a chosen model
 const SIGNS = { under: ["\u25bc", "loses to the selected model"], over: ["\u25b2", "beats the selected model"], open: ["\u25cb", "open"] };
 
 // Makes the view that is on the page interactive. What is listened to outside its elements ends with the signal.
-function showPanel({ doc, data, panel, signal, compare, onKeep }) {
+function showPanel({ doc, data, panel, signal, compare, onKeep, onArranged }) {
   const facts = comparisonsOf({ doc, data, panel });
   const { size, names, labels, byPair, above, intervals, proof, doubt } = facts;
   const root = document.documentElement;
   let chosen = null, kept = null;
-  const table = rankingTable({ data, panel, names, labels, byPair, onPage: () => stops() });
+  const table = rankingTable({ data, panel, names, labels, byPair, onPage: () => stops(), onArranged });
   const marked = all("[data-model]"), joined = all("[data-a]");
   const byRow = (model) => table.rowOf(model);
 
@@ -185,6 +185,8 @@ function showPanel({ doc, data, panel, signal, compare, onKeep }) {
 
   return {
     facts,
+    arrangement: () => table?.arrangement() ?? [],
+    arrangeAs: (parts) => table?.arrangeAs(parts),
     // Follows a link to a model, by its name; none releases what is kept.
     select(name) {
       const model = name === null ? null : facts.place.get(name);

@@ -1,13 +1,13 @@
 // The table: sorted by any column, filtered, and with very many models page by page. Rows that the page does not open
 // with are made from the same texts that the template would have written.
-function rankingTable({ data, panel, names, labels, byPair, onPage }) {
+function rankingTable({ data, panel, names, labels, byPair, onPage, onArranged }) {
   const table = byId("ranking");
   if (!table) return null;
   const texts = panel.table, size = names.length, body = table.tBodies[0];
   const rows = new Array(size);
   [...body.rows].forEach((row, i) => { rows[i] = row; });
   const perPage = size > texts.open ? texts.open : size;
-  const cuts = new Set(texts.cuts);
+  const cuts = new Set(texts.cuts), retired = new Set(texts.retired);
   // What the user knows is in the order of the headline's document, which is not that of a view.
   const known = data.info.length ? names.map((name) => data.places.get(name)) : [];
   const ordinal = (number) => {
@@ -50,7 +50,7 @@ function rankingTable({ data, panel, names, labels, byPair, onPage }) {
     row.append(
       cell("td", opens ? "group" : "group same", ordinal(best)),
       cell("td", "rank", rankText(texts.ranks[i])),
-      cell("th", "model", name),
+      cell("th", "model", name, ...(retired.has(i) ? [make("span", "retired", "retired")] : [])),
       cell("td", "bar", rankBar(texts.ranks[i], size, texts.mean_ranks[i])),
       withInterval("mean", texts.means[i], texts.mean_intervals?.[i], texts.mean_over?.[i]),
       withInterval("behind", texts.behind[i], texts.behind_intervals?.[i]),
@@ -131,6 +131,7 @@ function rankingTable({ data, panel, names, labels, byPair, onPage }) {
       const { sort: key, first } = button.dataset;
       const other = sorted.way === "ascending" ? "descending" : "ascending";
       sortBy(key, sorted.key === key ? other : first);
+      onArranged();
     });
   }
   const choice = byId("sort");
@@ -143,34 +144,65 @@ function rankingTable({ data, panel, names, labels, byPair, onPage }) {
   }
   choice.addEventListener("change", () => {
     sortBy(choice.value, buttons.find((button) => button.dataset.sort === choice.value).dataset.first);
+    onArranged();
   });
 
-  // Filters: a text in the name or in what the user knows, and values of columns.
+  // Filters: a text in the name or in what the user knows, values of columns, and bounds of numbers.
   const haystack = (i) => [names[i], ...data.info.map((column) => column.texts[known[i]])].join("\n").toLowerCase();
   let searched = null;
-  const selects = all(".finder [data-filter]");
+  const controls = all(".finder [data-part]");
+  // What a model must be for a filter; null of one that is empty or no number.
+  function testOf(control) {
+    const wanted = control.value.trim().toLowerCase(), column = data.info[Number(control.dataset.filter)];
+    if (!wanted) return null;
+    if (control.id === "find") {
+      searched ??= names.map((_, i) => haystack(i));
+      return (i) => searched[i].includes(wanted);
+    }
+    if (control.tagName === "SELECT") return (i) => column.texts[known[i]] === control.value;
+    const bound = writtenNumber(wanted), sign = control.dataset.part.startsWith("from.") ? 1 : -1;
+    return bound === null ? null : (i) => column.keys[known[i]] !== null && sign * (column.keys[known[i]] - bound) >= 0;
+  }
   function filter() {
-    const wanted = byId("find").value.trim().toLowerCase();
-    const chosen = selects.filter((select) => select.value)
-      .map((select) => [data.info[Number(select.dataset.filter)].texts, select.value.slice(1)]);
-    if (wanted) searched ??= names.map((_, i) => haystack(i));
-    fitting = names.map((_, i) => i)
-      .filter((i) => (!wanted || searched[i].includes(wanted)) && chosen.every(([column, value]) => column[known[i]] === value));
+    const tests = [];
+    for (const control of controls) {
+      const test = testOf(control);
+      if (test) tests.push(test);
+      if (control.className === "bound") control.setAttribute("aria-invalid", String(!test && control.value.trim() !== ""));
+    }
+    fitting = names.map((_, i) => i).filter((i) => tests.every((test) => test(i)));
     page = 0;
     arrange();
     fill();
-    byId("found").textContent = wanted || chosen.length ? `${count(fitting.length, "model")} of ${size.toLocaleString("en")}` : "";
+    byId("found").textContent = tests.length ? `${count(fitting.length, "model")} of ${size.toLocaleString("en")}` : "";
   }
-  byId("find").addEventListener("input", filter);
-  for (const select of selects) select.addEventListener("change", filter);
+  for (const control of controls) {
+    control.addEventListener("input", filter);
+    control.addEventListener("change", onArranged);
+  }
   byId("earlier")?.addEventListener("click", () => { page--; fill(); });
   byId("later")?.addEventListener("click", () => { page++; fill(); });
+
+  // How the table is sorted and filtered, as parts of an address; none if it is as the page opens.
+  function arrangement() {
+    const parts = controls.filter((control) => control.value.trim()).map((control) => [control.dataset.part, control.value]);
+    if (sorted.key !== usual.key || sorted.way !== usual.way) parts.unshift(["sort", `${sorted.key}.${sorted.way}`]);
+    return parts.map((part) => part.map(encodeURIComponent).join("="));
+  }
+  function arrangeAs(parts) {
+    if (parts.join("&") === arrangement().join("&")) return;
+    const asked = new Map(parts.map((part) => part.split("=").map(spelled)));
+    for (const control of controls) control.value = asked.get(control.dataset.part) ?? "";
+    const [key, way] = (asked.get("sort") ?? "").split(".");
+    const isKnown = buttons.some((button) => button.dataset.sort === key) && ["ascending", "descending"].includes(way);
+    filter();
+    sortBy(...(isKnown ? [key, way] : [usual.key, usual.way]));
+  }
 
   // Shows the page with a model's row, without filters if they hide it.
   function reveal(model) {
     if (!fitting.includes(model)) {
-      byId("find").value = "";
-      for (const select of selects) select.value = "";
+      for (const control of controls) control.value = "";
       filter();
     }
     const at = Math.floor(inOrder.indexOf(model) / perPage);
@@ -182,5 +214,5 @@ function rankingTable({ data, panel, names, labels, byPair, onPage }) {
   function everything() {
     if (size > perPage) body.replaceChildren(...inOrder.map(rowOf));
   }
-  return { body, rowOf, reveal, fill, everything, byPair, filtered: selects.length > 0 };
+  return { body, rowOf, reveal, fill, everything, byPair, filtered: controls.length > 1, arrangement, arrangeAs };
 }

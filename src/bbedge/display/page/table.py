@@ -10,8 +10,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from bbedge.certificate.certificate import Certificate
-from bbedge.display.page.facts import evidence_share
-from bbedge.display.ranking import ModelRow, model_rows
+from bbedge.display.ranking import ModelRow, evidence_share, model_rows
 from bbedge.text import shown
 
 Kind = Literal["text", "number", "link"]
@@ -165,6 +164,7 @@ class PageView:
             "behind": [row.behind for row in made],
             "behind_intervals": [row.behind_interval for row in made] if certificate.pairs is not None else None,
             "counts": [(row.beats, row.loses_to) for row in made],
+            "retired": [row.index for row in made if row.is_retired],
             "cuts": [row.index for row in made if row.cut_above],
-            "evidence": [evidence_share(each)[0] for each in certificate.content.outlook],
+            "evidence": [evidence_share(each.log_e - each.log_threshold)[0] for each in certificate.content.outlook],
         }
