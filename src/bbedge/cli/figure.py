@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bbedge.cli.options import PlainReading, Without, grouped, read
+from bbedge.cli.options import Only, PlainReading, Without, grouped, read
 from bbedge.cli.output import Source, open_certificate, say
 from bbedge.errors import DomainError
 from bbedge.files import write_whole
@@ -62,6 +62,20 @@ def ranks(source: Source, out: Outs, selection: Selection, canvas: Canvas) -> No
     from bbedge.display.figures import rank_figure
 
     _draw(out, lambda: rank_figure(open_certificate(source, selection)[0]), canvas)
+
+
+@app.command()
+@grouped
+def hero(source: Source, out: Outs, selection: Selection, canvas: Annotated[Canvas, Only("title")]) -> None:
+    """Draw a picture for a README or a link: how many are best by the means, and how many could be.
+
+    It has 1200 x 630 pixels, as services show pictures of links. --title is the line above.
+
+    [cyan]bbedge figure hero certificate.json hero.png --title "Who is best at GSM8K?"[/cyan]
+    """
+    from bbedge.display.hero import CANVAS, hero_figure
+
+    _draw(out, lambda: hero_figure(open_certificate(source, selection)[0], title=canvas.title), CANVAS)
 
 
 @app.command()

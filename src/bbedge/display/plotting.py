@@ -58,7 +58,7 @@ def _prepare(figure: Figure, canvas: Canvas) -> None:
         for text in _titles(titled[0]):
             text.set_text(shown(canvas.title or "", 120) if text.get_text() else "")
             text.set_parse_math(False)  # what looks like a formula is none
-    if not canvas.is_exact:
+    if not canvas.is_exact or all(axes.get_subplotspec() is None for axes in figure.axes):  # or placed by hand
         return
     from matplotlib.ticker import FixedLocator
 
