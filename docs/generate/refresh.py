@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import commands
+import demo_picture
 import gate_tables
 import interval_pictures
 import pages
@@ -23,6 +24,7 @@ import schema
 DOCS = Path(__file__).parents[1]
 GENERATED: dict[str, Callable[[], str]] = {
     "certificate.schema.json": schema.text,
+    "demo.svg": demo_picture.picture,
     "gate.md": gate_tables.page,
     "reference/commands.md": commands.page,
     "reference/schema.md": schema.page,

@@ -136,7 +136,9 @@ def answer(certificate: Certificate) -> CertificateAnswer:
 
 def _on(certificate: Certificate, sentence: str) -> str:
     """A sentence that says which items it is about."""
-    return f"On {about_items(certificate)}: {sentence}"
+    if not sentence.startswith(tuple(certificate.labels)):
+        sentence = sentence[:1].lower() + sentence[1:]
+    return f"On {about_items(certificate)}, {sentence}"
 
 
 def _found(certificate: Certificate) -> tuple[str, str]:
@@ -197,7 +199,7 @@ def _contenders(certificate: Certificate) -> str:
         return alike if count > 1 else ""
     named = ", ".join(certificate.labels[: min(count, MOST_NAMED)])
     more = f" and {count - MOST_NAMED:,} more" if count > MOST_NAMED else ""
-    return f"These are {named}{more}. {alike}".rstrip()
+    return f"Could be best: {named}{more}. {alike}".rstrip()
 
 
 def _beaten(certificate: Certificate) -> str:

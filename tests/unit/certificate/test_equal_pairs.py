@@ -149,18 +149,19 @@ def test_the_answer_counts_them_and_says_that_the_best_are_equal():
     said = answer(SHOWN)
     assert said.equal.startswith(f"{len(DOCUMENT['equal'])} of 6 pairs are known to be equal within 0.12")
     together = made([0.7, 0.69, 0.3], equal_within=0.1)
-    assert "m1; they are equal within 0.1 (10 points of 100)." in answer(Certificate.made(together)).contenders
+    assert "m1. They are equal within 0.1 (10 points of 100)." in answer(Certificate.made(together)).contenders
     apart = made([0.7, 0.69, 0.3], equal_within=0.001)
-    assert "they are equal" not in answer(Certificate.made(apart)).contenders
+    assert "They are equal" not in answer(Certificate.made(apart)).contenders
     assert answer(Certificate.made(apart)).equal.startswith("0 of 3 pairs are known to be equal")
 
 
 def test_two_models_may_be_equal_and_one_of_them_better():
     better = Certificate.made(made([0.7, 0.55], equal_within=0.3))
     first = answer(better).first
-    assert first.startswith("m0 beats m1 by at least 0.")
-    assert first.endswith(": they are also equal within 0.3 (30 points of 100).")
-    most = float(first.split("at most ")[1].split(":")[0])
+    assert first.startswith("m0 beats m1; the means differ by 0.1")
+    assert first.endswith("; they are also equal within 0.3 (30 points of 100).")
+    least, most = (float(end) for end in first.split("lies between ")[1].split(";")[0].split(" and "))
+    assert 0 < least <= float(better.margins[0, 1])
     assert -float(better.margins[1, 0]) <= most < 0.3
     assert equal_pairs(better) == (
         "1 of 1 pair is known to be equal within 0.3 (30 points of 100); in each of them a model is also certified "
@@ -171,7 +172,7 @@ def test_two_models_may_be_equal_and_one_of_them_better():
 def test_two_models_that_are_equal_and_neither_better():
     same = Certificate.made(made([0.7, 0.7], equal_within=0.2))
     first = answer(same).first
-    assert " are equal within 0.2 (20 points of 100): the true difference lies between -0." in first
+    assert " are equal within 0.2 (20 points of 100); the true difference lies between -0." in first
     assert answer(same).contenders == "Neither is certified better."
     assert "equal within 0.2" in next(line for line in printed(same).splitlines() if line.startswith("m1 "))
 

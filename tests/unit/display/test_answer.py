@@ -44,7 +44,7 @@ def test_how_many_could_be_best_comes_before_who_has_the_highest_mean():
     certificate = drawn([0.9, 0.88, 0.3, 0.28])
     means = dict(zip(certificate.labels, certificate.means, strict=True))
     assert str(answer(certificate)) == (
-        f"2 of 4 models could be best; {max(means, key=means.get)} has the highest mean. These are "
+        f"2 of 4 models could be best; {max(means, key=means.get)} has the highest mean. Could be best: "
         f"{', '.join(certificate.labels[:2])}. At most 5 % risk that anything here is wrong."
     )
 
@@ -72,7 +72,7 @@ def test_a_higher_mean_of_a_model_that_cannot_be_best_is_not_passed_over():
 def test_a_long_list_of_contenders_is_cut():
     said = answer(drawn([0.6] * 12 + [0.05]))
     assert said.first.startswith("12 of 13 models could be best; ")
-    assert said.contenders.startswith("These are m")
+    assert said.contenders.startswith("Could be best: m")
     assert said.contenders.endswith(" and 4 more.")
 
 
@@ -233,7 +233,7 @@ def test_a_model_that_is_worse_by_less_than_tau_is_not_said_to_be_possibly_best(
     certificate = Certificate.made(bbedge.certify(named(values.clip(0.0, 1.0)), tau=0.1))
     assert difference_interval(certificate, 1, 0).count("-") == 2  # certified worse
     assert str(answer(certificate)).startswith(
-        "2 of 3 models could be best or within 0.1 of the best; m0 has the highest mean. These are m0, m1."
+        "2 of 3 models could be best or within 0.1 of the best; m0 has the highest mean. Could be best: m0, m1."
     )
     assert "could be 1st may be worse than the best by 0.1 or less." in render_page(certificate)
     assert "may be worse than the best" not in render_page(drawn([0.9, 0.3]))

@@ -94,16 +94,16 @@ def test_the_promise_says_which_items_it_is_about(options, words):
 def test_both_answers_are_said_one_after_the_other():
     certificate = opposing(9, **BOTH, planned=9)
     said = answer(certificate)
-    assert said.first.startswith("On these 69 items: a beats b; the means differ by 0.")
-    assert said.new_items.startswith(f"On {KIND}: Either model could be best; a is ahead of b by 0.1449 after 9 runs, ")
+    assert said.first.startswith("On these 69 items, a beats b; the means differ by 0.")
+    assert said.new_items.startswith(f"On {KIND}, either model could be best; a is ahead of b by 0.1449 after 9 runs, ")
     assert said.new_items.endswith(". There is no further look.")
     for name, text in everywhere(certificate).items():
         flat = " ".join(text.replace("\\", "").split())
-        assert flat.index("On these 69 items: a beats b") < flat.index(f"On {KIND}: Either model"), name
+        assert flat.index("On these 69 items, a beats b") < flat.index(f"On {KIND}, either model"), name
     alone = answer(certificate.view("new items"))
     assert f"{alone.first} {alone.contenders}" == said.new_items
     assert alone.new_items == ""
-    assert answer(opposing(9, **NEW, planned=9)).first.startswith(f"On {KIND}: Either model could be best; ")
+    assert answer(opposing(9, **NEW, planned=9)).first.startswith(f"On {KIND}, either model could be best; ")
     assert "these 69 items: a" not in str(answer(opposing(9)))
 
 
@@ -236,5 +236,5 @@ def test_views_of_both_targets_share_what_their_target_has():
     assert "in the headline and all 2 other views together" in promise(certificate)
     math = certificate.view("math")
     assert math.on_new_items is certificate.view("math (new items)")
-    assert answer(math).first.startswith("On these 40 items: 2 of 5 models could be best; ")
-    assert answer(math).new_items.startswith(f"On {KIND}: ")
+    assert answer(math).first.startswith("On these 40 items, 2 of 5 models could be best; ")
+    assert answer(math).new_items.startswith(f"On {KIND}, ")

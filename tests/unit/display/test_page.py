@@ -276,7 +276,7 @@ def test_a_long_top_set_names_the_models_outside():
             assert each.labels == made.labels[before:size]
     last = Certificate.of(document([0.9] * 13 + [0.05, 0.05]))
     names = ", ".join(f"<bdi>{name}</bdi>" for name in last.labels[13:])
-    assert f"all but the bottom two:</span> {names}</dd>" in render_page(last)
+    assert f"all but the bottom 2:</span> {names}</dd>" in render_page(last)
 
 
 def test_cut_names_keep_what_tells_them_apart():
