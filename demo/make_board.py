@@ -18,7 +18,7 @@ OLD = [(f"d{d:02}-q{q}", f"d{d:02}") for d in range(25) for q in range(3)]
 NEW = [(f"e{d:02}-q{q}", f"e{d:02}") for d in range(10) for q in range(3)]
 
 DESIGN = """\
-alpha = 0.05            # largest probability of any false certificate, over the lifetime of the board
+alpha = 0.05            # largest probability that anything shown is ever wrong, over the lifetime of the board
 tau = 0.0               # margin that a difference must exceed, on the [0, 1] scale
 method = "bb-edge-x"    # or bb-edge; evidence, prediction, stakes and holm may override its parts
 spending = "equal"      # how alpha is divided: equal shares ...

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 FRONT = "docs/index"
+API = ROOT / "docs" / "reference" / "api"
+"""Where autosummary writes a page for each public name, while the site is built."""
 SHELVES = ("studies/README", "examples/README")
 
 project = "bbedge"
@@ -35,7 +38,7 @@ html_title = f"bbedge {__version__}"
 copyright = "the bbedge authors"  # noqa: A001
 
 root_doc = FRONT
-extensions = ["myst_nb", "sphinx.ext.autodoc"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary"]
 include_patterns = [
     "docs/**",
     "studies/**",
@@ -61,6 +64,7 @@ autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_class_signature = "separated"
 autodoc_preserve_defaults = True
+templates_path = [str(Path(__file__).with_name("templates"))]
 python_maximum_signature_line_length = 80
 
 smartquotes = False  # they make one dash of the two of an option
@@ -68,6 +72,7 @@ smartquotes = False  # they make one dash of the two of an option
 html_theme = "furo"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {"navigation_with_keys": True}
@@ -137,8 +142,9 @@ def make_gallery(app: Sphinx) -> None:
 
 
 def check_network(app: Sphinx, error: Exception | None) -> None:
-    """Refuse a site whose pages load anything from elsewhere."""
+    """Refuse a site whose pages load anything from elsewhere; remove what was made for this build."""
     _SCRATCH.cleanup()
+    shutil.rmtree(API, ignore_errors=True)
     if error is None:
         for path in Path(app.outdir).rglob("*.html"):
             if found := _NETWORK.search(path.read_text(encoding="utf-8")):

@@ -1,4 +1,4 @@
-"""The picture of ``bbedge certify demo/scores.csv`` in a terminal, for the README and the first page."""
+"""The picture of ``bbedge certify demo/scores.csv`` in a terminal, for the gallery."""
 
 from __future__ import annotations
 

@@ -95,6 +95,7 @@ class Shell:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         place = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "HOME": str(folder)}
+        place["PYTHONPATH"] = str(ROOT / "src")  # this checkout, whichever one the environment was made for
         terminal = {"COLUMNS": str(WIDTH), "NO_COLOR": "1", "TERM": "dumb", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
         self._environment = place | terminal
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import commands
 import demo_picture
 import gate_tables
+import interval_pictures
 import pages
 import schema
 
@@ -27,6 +28,7 @@ GENERATED: dict[str, Callable[[], str]] = {
     "gate.md": gate_tables.page,
     "reference/commands.md": commands.page,
     "reference/schema.md": schema.page,
+    **interval_pictures.PICTURES,
 }
 RUN = ("tutorial", "howto", "concepts", "reference")
 """Folders whose pages run, besides the pages named here."""
@@ -36,7 +38,8 @@ RUN_PAGES = ("faq.md", "gallery.md", "gate.md", "index.md")
 def every_page() -> list[Path]:
     """The pages that are generated or run, in order."""
     found = [path for folder in RUN for path in sorted((DOCS / folder).glob("*.md"))]
-    return [*found, *(DOCS / name for name in (*RUN_PAGES, "certificate.schema.json", "demo.svg"))]
+    others = (name for name in GENERATED if not name.endswith(".md"))
+    return [*found, *(DOCS / name for name in (*RUN_PAGES, *others))]
 
 
 def fresh(path: Path) -> str:

@@ -131,7 +131,7 @@ def test_two_lines_state_the_guarantee_and_verbose_prints_all_of_it(bbedge, clea
     digits = json.loads(out.read_text(encoding="ascii"))["design"]["hash"][:16]
     *guarantee, assumptions, pointer = brief.split("Top-2")[1].splitlines()[2:6]
     assert " ".join(map(str.strip, guarantee)) == (
-        "With probability at least 95 %, everything shown here is true of these 60 items (certified: above 0.02), "
+        "For these 60 items, the probability that anything shown is ever wrong (certified: above 0.02) is at most 5 %, "
         "however often you look."
     )
     assert assumptions == (

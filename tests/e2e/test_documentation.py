@@ -25,34 +25,62 @@ RUN = [page for page in PAGES if page.count("/") > 1 or page in ("docs/faq.md", 
 
 def test_the_readme_s_python_runs(monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
-    blocks = PYTHON_BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
-    assert len(blocks) == 1
+    (block,) = PYTHON_BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
     names: dict = {}
-    for block in blocks:
-        exec(block, names)
+    exec(block, names)
     leaderboard = names["leaderboard"]
-    assert leaderboard.top_k(2) == ("three-shot", "five-shot")
     assert leaderboard.rank_interval("instructed") == (3, 5)
     assert leaderboard.certified("three-shot", "plain")
     assert leaderboard.graph.rank_intervals[:3] == ((1, 2), (3, 5), (3, 6))
     assert leaderboard.graph.top_k(2) == (0, 4)
-    assert capsys.readouterr().out == "9\n"
+    assert capsys.readouterr().out == "1 None\n2 None\n3 ('three-shot', 'five-shot')\n"
 
 
 def test_the_readme_s_commands_run(bbedge, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "scores.csv").write_bytes((ROOT / "demo" / "scores.csv").read_bytes())
-    policy = re.search(r"```toml\n(.*?)```", (DOCS / "gate.md").read_text(encoding="utf-8"), re.DOTALL).group(1)
-    (tmp_path / "policy.toml").write_text(policy)
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "scores.csv").write_bytes((ROOT / "demo" / "scores.csv").read_bytes())
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    lines = [line for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
-    commands = [shlex.split(line, comments=True) for line in lines]
-    assert [words[0] for words in commands] == ["make", "make", "bbedge", "bbedge", "bbedge"]
-    for words in commands[2:]:
+    (policy,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    (tmp_path / "policy.toml").write_text(policy)
+    (tmp_path / "scores.csv").write_bytes((ROOT / "demo" / "scores.csv").read_bytes())  # instead of 43 models
+    lines = [line for block in re.findall(r"```(?:sh|bash)\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
+    made, setup, *rest = sorted(
+        (shlex.split(line, comments=True) for line in lines), key=lambda words: words[0] == "bbedge"
+    )
+    assert (made, setup) == (["make", "demo"], ["pip", "install", "."])
+    assert re.search(r"^demo:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert [words[:2] for words in rest] == [
+        ["bbedge", each] for each in ("certify", "figure", "certify", "certify", "gate")
+    ]
+    for words in rest:
         outcome = bbedge(*words[1:])
         assert outcome.code == 0, (words, outcome.err)
-    for _, target in commands[:2]:
-        assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_the_front_pages_show_the_picture_that_the_command_draws():
+    picture = (DOCS / "hero.png").read_bytes()
+    assert picture[:8] == b"\x89PNG\r\n\x1a\n"
+    assert (int.from_bytes(picture[16:20]), int.from_bytes(picture[20:24])) == (1200, 630)
+    assert "](docs/hero.png)" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "](hero.png)" in (DOCS / "index.md").read_text(encoding="utf-8")
+
+
+def test_the_readme_of_the_package_links_to_an_address(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS / "generate"))
+    import readme
+
+    text, base = (ROOT / "README.md").read_text(encoding="utf-8"), "https://example.org/bbedge/{kind}/main/"
+    assert readme.linked_from(text, "") == text
+    found = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", readme.linked_from(text, base))
+    assert len(found) > 15
+    assert all(target.startswith("https://") for _, target in found)
+    ours = [(mark, target) for mark, target in found if "example.org" in target]
+    assert ("!", "https://example.org/bbedge/raw/main/docs/hero.png") in ours
+    for mark, target in ours:
+        start = base.format(kind="raw" if mark else "blob")
+        assert target.startswith(start)
+        assert (ROOT / target.removeprefix(start)).is_file()
 
 
 def test_the_python_page_prints_what_it_shows(monkeypatch, tmp_path):
@@ -103,7 +131,7 @@ def test_the_worked_example_of_the_board_runs_as_it_stands(bbedge, monkeypatch, 
     assert names["board"].verify().certificates >= 1
 
 
-def test_the_readme_s_picture_is_of_this_version(bbedge):
+def test_the_picture_of_the_terminal_is_of_this_version(bbedge):
     picture = (ROOT / "docs" / "demo.svg").read_text(encoding="utf-8")
     drawn = re.sub(r"&#160;|\s+", " ", re.sub(r"<[^>]+>", "", picture))
     table = bbedge("certify", ROOT / "demo" / "scores.csv", "--method", "bb-edge-x").out
@@ -176,6 +204,8 @@ def test_the_wheel_has_all_it_needs(tmp_path):
     with zipfile.ZipFile(wheel) as archive:
         assert "bbedge/py.typed" in archive.namelist()
         assert {f"bbedge/display/page/page.{kind}" for kind in ("html", "css", "js")} <= set(archive.namelist())
+        (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        assert "**Which model is really better?**" in archive.read(metadata).decode()
         archive.extractall(unpacked)
     certify = [sys.executable, "-m", "bbedge", "certify", ROOT / "demo" / "scores.csv"]
     done = subprocess.run(
@@ -260,6 +290,7 @@ def pages():
             yield pytest.param(page, marks=pytest.mark.every_push("the first page that people follow"))
         else:
             yield page
+    yield from (path.relative_to(ROOT).as_posix() for path in sorted((DOCS / "concepts").glob("intervals-*.svg")))
 
 
 @pytest.mark.parametrize("page", list(pages()))
@@ -304,10 +335,36 @@ def test_the_front_page_leads_to_every_page():
     assert missing == []
 
 
-def test_the_api_page_has_everything_that_is_public():
+def test_the_api_page_lists_everything_that_is_public():
     page = (DOCS / "reference" / "api.md").read_text(encoding="utf-8")
-    shown = set(re.findall(r"^\.\. auto\w+:: bbedge\.(\w+)$", page, re.MULTILINE))
-    assert shown == set(bbedge_package.__all__) - {"__version__"}
+    assert page.count(".. autosummary::") == page.count("   :toctree: api\n") == page.count("```{eval-rst}")
+    shown = re.findall(r"^   bbedge\.(\w+)$", page, re.MULTILINE)
+    assert sorted(shown) == sorted(set(bbedge_package.__all__) - {"__version__"})
+
+
+def test_the_search_of_the_site_puts_guides_first(browser):
+    scorer = (DOCS / "generate" / "scorer.js").read_text(encoding="utf-8")
+    guides, reference = ["docs/howto/gate", "docs/concepts/intervals"], ["docs/gate", "docs/reference/commands"]
+    page = browser.new_page()
+    page.add_script_tag(content=scorer)
+    scores = page.evaluate(
+        "(documents) => documents.map((each) => Scorer.score([each, '', '', '', 10]))",
+        [*guides, *reference, "studies/gates/README", "CHANGELOG"],
+    )
+    assert scores[0] == scores[1] > scores[2] > scores[3] > 3 * scores[4] == 3 * scores[5] > 0
+    # A scorer replaces all numbers of Sphinx: without one of them, a search finds nothing.
+    numbers = page.evaluate("Object.keys(Scorer).filter((name) => typeof Scorer[name] === 'number').sort()")
+    assert numbers == [
+        "objNameMatch",
+        "objPartialMatch",
+        "objPrioDefault",
+        "partialTerm",
+        "partialTitle",
+        "term",
+        "title",
+    ]
+    folders = set(re.findall(r'"docs/([a-z]+)/', scorer))
+    assert all((DOCS / folder).is_dir() for folder in folders), folders
 
 
 def test_notebooks_are_kept_without_output():
@@ -319,7 +376,7 @@ def test_notebooks_are_kept_without_output():
 
 def test_the_readme_fits_on_a_screen_or_two_and_names_the_paper():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert text.count("\n") < 150
+    assert text.count("\n") <= 90
     assert "Anytime-Valid LLM Leaderboards via Benchmark-weighted and Block-Factorized e-Processes" in text
     assert "](CITATION.cff)" in text
 

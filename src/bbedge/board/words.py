@@ -268,7 +268,7 @@ _DESIGN = """\
 # The design of a board. Edit it, then create the board. It cannot change afterwards.
 # docs/board.md describes every key. Choose the values without looking at the scores.
 
-alpha = 0.05                 # largest probability of any false certificate, as long as the board exists
+alpha = 0.05                 # largest probability that anything shown is ever wrong, as long as the board exists
 tau = 0.0                    # certify only differences above this margin, a fraction of the score range
 method = "bb-edge-x"         # or "bb-edge", the published method, without the next two keys
 margin_share = 0.2           # the part of alpha that margins spend; 0 for certificates and margins apart

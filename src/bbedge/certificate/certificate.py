@@ -33,7 +33,7 @@ Shown = Literal["all", "current"]
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Certificate:
-    """A certificate. Everything has the models in the order shown: by best possible rank, then as in the document."""
+    """A certificate in the order shown: models by their best possible rank, then as in the document."""
 
     content: Document
     """The document, in its own order."""

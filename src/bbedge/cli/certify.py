@@ -116,8 +116,8 @@ def certify(
 ) -> None:
     """Certify which models are better, from tables of scores or logs of evaluation tools.
 
-    With probability at least 1 - alpha, all certified comparisons and all margins are true, for all pairs of models and
-    all looks together.
+    The probability that anything shown is ever wrong is at most alpha, over all pairs of models and all looks; with
+    bb-edge, comparisons and margins have one alpha each.
 
     [bold]Examples[/bold]
 

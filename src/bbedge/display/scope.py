@@ -218,14 +218,13 @@ def error_level(certificate: Certificate) -> float:
     return content.board.design.alpha if content.board else content.design.alpha
 
 
-def confidence_level(certificate: Certificate) -> str:
-    """The probability that what is shown is true."""
-    return f"{100 * (1 - error_level(certificate)):.6g} %"
+def _percent(certificate: Certificate) -> str:
+    return f"{100 * error_level(certificate):.6g} %"
 
 
 def error_risk(certificate: Certificate) -> str:
     """The risk that what is shown is wrong, in one sentence."""
-    percent = f"{100 * error_level(certificate):.6g} %"
+    percent = _percent(certificate)
     if certificate.content.design.is_joint:
         return f"At most {percent} risk that anything here is wrong."
     return f"At most {percent} risk that any certified comparison is wrong, and {percent} that any margin is."
@@ -236,18 +235,18 @@ def promise(certificate: Certificate) -> str:
     whole = certificate.headline or certificate
     if whole.flaw is not None:
         return "Nothing is guaranteed: this is not the certificate that was written."
-    if certificate.is_contradicted:
-        return (
-            f"Everything shown is true with probability at least {confidence_level(certificate)} if the assumptions "
-            "hold; the contradiction shows that something here is false."
-        )
-    probability, step = f"With probability at least {confidence_level(certificate)}", f"{certificate.step:.4g}"
-    often = f"however often you look{_together(certificate)}"
+    # Of the procedure, before the data: not the probability that this one certificate is true.
+    percent, above = _percent(certificate), f" (certified: above {certificate.step:.4g})" if certificate.step else ""
     if certificate.content.design.is_joint:
-        above = f" (certified: above {step})" if certificate.step else ""
-        return f"{probability}, everything shown here is true of {_promised(whole)}{above}, {often}."
-    certified = f"differences exceed {step}" if certificate.step else "comparisons are true"
-    return f"{probability} each, all certified {certified} and all margins hold on {_promised(whole)}, {often}."
+        wrong = f"the probability that anything shown is ever wrong{above} is at most {percent}"
+    else:
+        wrong = (
+            f"the probability that any comparison is ever wrong{above} is at most {percent}, and so is the probability "
+            "that any margin is"
+        )
+    if certificate.is_contradicted:
+        return f"If the assumptions hold, {wrong}; the contradiction shows that something here is wrong."
+    return f"For {_promised(whole)}, {wrong}, however often you look{_together(certificate)}."
 
 
 def _promised(whole: Certificate) -> str:
@@ -255,7 +254,7 @@ def _promised(whole: Certificate) -> str:
     if whole.is_about_new_items:
         return NEW_ITEMS
     these = _these(whole.content.items)
-    both = f" and, where new items are named, of {NEW_ITEMS}, both together"
+    both = f" and, where new items are named, for {NEW_ITEMS}, both together"
     return these + both if whole.content.design.target == "both" else these
 
 

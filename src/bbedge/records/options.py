@@ -55,7 +55,11 @@ class SharedOptions(Strict, frozen=True, kw_only=True):
     """What leaderboards, boards and gates declare alike."""
 
     alpha: Annotated[
-        Level, option("Error level: the largest probability of any false certificate, over all pairs and all looks.")
+        Level,
+        option(
+            "Error level: the largest probability that anything shown is ever wrong, over all pairs and all looks; "
+            "with bb-edge, comparisons and margins have one each."
+        ),
     ] = 0.05
     evidence: Annotated[
         EvidenceKind | UnsetType, option("How outcomes become evidence; overrides the method's choice.", default=False)

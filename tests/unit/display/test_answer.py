@@ -209,7 +209,7 @@ def test_an_interval_that_contradicts_itself_is_called_that():
     out = StringIO()
     show_leaderboard(Console(file=out, width=120), certificate)
     assert "of threshold" not in out.getvalue()
-    assert "everything shown here is true" not in out.getvalue()
+    assert "For these" not in out.getvalue()
     assert "remains valid" not in render_page(certificate)
 
 

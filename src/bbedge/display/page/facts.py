@@ -39,7 +39,8 @@ def budget_words(certificate: Certificate) -> str:
     """The state of the error budget."""
     board, whole = certificate.content.board, f"{error_level(certificate):g}"
     if not board:
-        return f"alpha is {whole}: the largest probability of an error, over all pairs and looks."
+        each = "" if certificate.content.design.is_joint else " for comparisons, and again for margins"
+        return f"alpha is {whole}{each}, over all pairs and looks."
     spent = f"{board.alpha_spent:.4g} of {whole} is spent on {counted(len(board.claims), 'claim')}"
     return f"{spent}; the next claim gets {board.next_level:.3g}." if board.next_level else f"{spent}."
 
