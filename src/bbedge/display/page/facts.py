@@ -11,7 +11,6 @@ from xml.sax.saxutils import escape
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.derive import provenance
-from bbedge.display.compact import badge
 from bbedge.display.ranking import CONTRADICTION
 from bbedge.display.scope import (
     error_level,
@@ -173,6 +172,8 @@ def table_frame(title: str, address: str | None) -> str:
 
 def badge_link(certificate: Certificate, address: str | None) -> str:
     """What another page needs to show the badge of the first model, which leads to this page."""
+    from bbedge.display.compact import badge  # which draws with the templates of pages
+
     drawn = base64.b64encode(badge(certificate, certificate.names[0]).encode("ascii")).decode("ascii")
     where, name = (escape(text, {'"': "&quot;"}) for text in (address or "ADDRESS", certificate.labels[0]))
     return f'<a href="{where}"><img src="data:image/svg+xml;base64,{drawn}" alt="Certified rank of {name}"></a>'
