@@ -121,7 +121,7 @@ def test_table_and_document_agree(bbedge, clear, tmp_path):
     assert document["top_k"] == {"1": ["strong"], "2": ["middle", "strong"]}
     assert document["unresolved"] == [] == document["contradictions"]
     assert "3 of 3 pairs certified" in outcome.out
-    for words in ("strong", "Top-1", "95 %", "beats", "loses to", document["design"]["hash"][:16]):
+    for words in ("strong", "Top-1", "At most 5 % risk", "beats", "loses to", document["design"]["hash"][:16]):
         assert words in outcome.out
 
 

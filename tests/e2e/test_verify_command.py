@@ -156,7 +156,7 @@ def test_options_for_reading_come_from_the_certificate_or_the_command(bbedge, pl
 
 def printed_command(page: str) -> list[str]:
     """The command that a page prints, as a shell takes it apart."""
-    (found,) = re.findall(r'<code class="command">(.*?)</code>', Path(page).read_text())
+    (found,) = re.findall(r'<code class="command">(bbedge verify .*?)</code>', Path(page).read_text())
     return shlex.split(html.unescape(found))[1:]
 
 

@@ -16,7 +16,6 @@ from importlib.resources import files
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
-import msgspec
 import numpy as np
 import pytest
 from rich.console import Console
@@ -37,7 +36,6 @@ from bbedge.display.page.table import PageView
 from bbedge.display.ranking import model_rows, ranks_of_means
 from bbedge.display.terminal import show_leaderboard
 from bbedge.errors import FormatError
-from bbedge.records.design import BoardRecord
 from unit.certificate.documents import circular, document, drawn, many, suite
 
 FEW = document([0.9, 0.7, 0.5, 0.48, 0.1])
@@ -337,27 +335,3 @@ def test_the_icon_of_a_page_is_inside_it():
     (icon,) = re.findall(r'<link rel="icon" href="data:image/svg\+xml,([^"]+)">', page)
     assert ElementTree.fromstring(unquote(icon)).tag.endswith("svg")
     assert "img-src data:" in html.unescape(page)
-
-
-def test_a_retired_model_is_marked_in_its_row():
-    made = Certificate.of(FEW)
-    assert 'class="retired"' not in render_page(made)
-    board = msgspec.convert(
-        {
-            "design": {},
-            "design_hash": "0" * 64,
-            "head": "0" * 64,
-            "events": 1,
-            "epoch": 1,
-            "epochs": 1,
-            "active": [],
-            "retired": ["m03"],
-            "alpha_spent": 0.0,
-            "next_level": 0.0,
-            "claims": [],
-        },
-        type=BoardRecord,
-    )
-    page = render_page(replace(made, content=msgspec.structs.replace(made.content, board=board)))
-    rows = [row for row in re.findall(r"<tr role=\"row\" data-model.*?</tr>", page) if 'class="retired"' in row]
-    assert [re.search("<bdi>(.*?)</bdi>", row)[1] for row in rows] == ["m03"]

@@ -98,6 +98,13 @@ def test_the_page_shows_it_and_escapes_names(grown):
     assert "timeline" not in Certificate.made(certified(drawn([0.9, 0.2]))).to_html().split("</style>")[1]
 
 
+def test_a_retired_model_is_marked_in_its_row(grown):
+    rows = re.findall(r"<tr role=\"row\" data-model.*?</tr>", grown.certificate().to_html())
+    assert len(rows) == 4
+    marked = [row for row in rows if 'class="retired"' in row]
+    assert [re.search("<bdi>(.*?)</bdi>", row)[1] for row in marked] == ["c"]
+
+
 def test_events_of_other_epochs_have_counts_only(grown):
     grown.add_items(["more"])
     rows = history.timeline(grown.certificate(1))

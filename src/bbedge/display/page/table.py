@@ -129,15 +129,15 @@ class PageView:
     """A view on the page."""
 
     certificate: Certificate
-    """What is shown."""
+    """What is shown: what the document says, and not what the run that made it knows besides."""
     rows: tuple[ModelRow, ...]
-    """Its table: what the certificate says, and not what the run that made it knows besides."""
+    """Its table."""
 
     @classmethod
     def from_certificate(cls, certificate: Certificate) -> PageView:
         """The view that a certificate is of."""
         written = certificate if certificate.pairs is not None else replace(certificate, leaderboard=None)
-        return cls(certificate=certificate, rows=model_rows(written))
+        return cls(certificate=written, rows=model_rows(written))
 
     @property
     def open_rows(self) -> int:
