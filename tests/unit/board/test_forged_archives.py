@@ -67,6 +67,8 @@ def documents(board: Board) -> list[Any]:
         content["provenance"].pop("head")
         for key in ("head", "events"):
             content["board"].pop(key)
+        for step in content["board"]["timeline"]:
+            step["event"], step["time"] = None, None
         found.append(content)
     return found
 

@@ -139,7 +139,7 @@ def test_what_unpacks_to_too_much_is_refused_before_it_is_unpacked(tmp_path, mon
     path = stating(packed(tmp_path / "all.zip", {"a.csv": TABLE * 100}), 3 << 30)
     assert "unpack to more than 1 GiB" in refusal(path)
     many = packed(tmp_path / "many.zip", {f"{number}": "" for number in range(3000)}, zipfile.ZIP_STORED)
-    monkeypatch.setattr("bbedge.readers.archives._LEAST_BYTES", 1 << 20)
+    monkeypatch.setattr("bbedge.readers.json_files._LEAST_BYTES", 1 << 20)
     assert "unpack to more than 1 GiB" in refusal(many)
     assert not list((tmp_path / "space").iterdir())
 
