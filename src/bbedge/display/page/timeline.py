@@ -18,7 +18,7 @@ MOST_NAMED = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class RankChange:
     """The possible ranks of a model before and after a look."""
 
     label: str
@@ -47,7 +47,7 @@ class TimelineRow:
     """How many pairs are decided since, and of how many."""
     wins: Sequence[tuple[str, Sequence[str]]]
     """Each model that it certified better than others, with these."""
-    changes: Sequence[Change]
+    changes: Sequence[RankChange]
     """The models whose possible ranks it changed."""
 
 
@@ -85,7 +85,7 @@ def _rows(certificate: Certificate) -> Iterator[TimelineRow]:
                 for winner, pairs in groupby(certified.get(step.event, ()), key=lambda pair: pair[0])
             ],
             changes=[
-                Change(label=labels[name], before=rank(ranks[name]) if name in ranks else "", after=rank(ends))
+                RankChange(label=labels[name], before=rank(ranks[name]) if name in ranks else "", after=rank(ends))
                 for name, ends in sorted(changed.items(), key=lambda each: (each[1], each[0]))
             ]
             if ranks or step.has_look
