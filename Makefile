@@ -60,7 +60,7 @@ $(DOCS_READY): pyproject.toml constraints.txt constraints-docs.txt
 	$(call environment,.venv-docs,$(PYTHON),-c constraints.txt -c constraints-docs.txt -e . $(DOCS_TOOLS))
 
 demo: $(DEMO_READY)  ## Certify the leaderboard of the demo data
-	@.venv-demo/bin/bbedge certify demo/scores.csv
+	@.venv-demo/bin/bbedge demo
 
 demo-llm: $(READY) $(LLM_READY)  ## Make demo data anew: evaluate a real model until the question is answered
 	@$(BIN)/python demo/llm/run.py .venv-llm/bin/python
@@ -126,7 +126,8 @@ studies: $(READY)  ## All experiments with 500 repetitions, gates with 1,000 (ho
 	$(BIN)/bbedge study run all $(if $(DATA),--data $(DATA))
 	$(BIN)/bbedge study run gates --repetitions 1000
 
-build: $(READY)  ## Build the wheel and the source archive
+build: $(READY)  ## Build the wheel, from which the Containerfile makes an image
+	@rm -f dist/bbedge-*.whl
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 clean:  ## Remove everything that was made

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from bbedge.core.leaderboard import Certifier, Leaderboard, certify, certify_pilot_top_k
     from bbedge.core.scores import Scores
     from bbedge.core.views import suite_options
+    from bbedge.demo import demo_scores
     from bbedge.errors import (
         BbedgeError,
         BoardError,
@@ -74,6 +75,7 @@ _HOMES = {
     "Verification": "bbedge.verify",
     "certify": "bbedge.core.leaderboard",
     "certify_pilot_top_k": "bbedge.core.leaderboard",
+    "demo_scores": "bbedge.demo",
     "e_holm": "bbedge.core.eholm",
     "read_certificate": "bbedge.verify",
     "read_items": "bbedge.readers",
@@ -104,6 +106,7 @@ __all__ = [
     "__version__",
     "certify",
     "certify_pilot_top_k",
+    "demo_scores",
     "e_holm",
     "read_certificate",
     "read_items",

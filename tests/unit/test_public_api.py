@@ -34,6 +34,7 @@ def test_the_public_names_are_pinned():
         "__version__",
         "certify",
         "certify_pilot_top_k",
+        "demo_scores",
         "e_holm",
         "read_certificate",
         "read_items",

@@ -34,6 +34,7 @@ COMMANDS = {
     "verify": "verify",
     "plan": "plan",
     "evaluate": "evaluate",
+    "demo": "certify",
     "cite": "",
 }
 """Every command and its module; that of cite is this one."""

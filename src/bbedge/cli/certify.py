@@ -1,7 +1,8 @@
-"""``bbedge certify`` and ``bbedge compare``: what scores certify, and what other methods claim."""
+"""``bbedge certify``, ``demo`` and ``compare``: what scores certify, and what other methods claim."""
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
@@ -14,13 +15,14 @@ from bbedge.cli.output import (
     exit_if_contradicted,
     item_scores,
     model_info,
+    say,
     say_written,
     selected,
     tracked,
     write_certificate,
     write_json,
 )
-from bbedge.errors import DomainError
+from bbedge.errors import DataError, DomainError
 from bbedge.records.options import Options, declared
 from bbedge.records.output import Output, Selection
 from bbedge.records.reading import Reading
@@ -37,6 +39,8 @@ NOT_CERTIFIED = 3
 """Exit code when an expectation is not certified."""
 OPPOSITE_CERTIFIED = 4
 """Exit code when the opposite of an expectation, or what is forbidden, is certified."""
+_AFTER_THE_DEMO = (("certify",), ("--html", "page.html")), (("compare",), ()), (("inspect-scores",), ())
+"""Commands to try next: what comes before and after the file."""
 
 
 class Expectations(Strict, frozen=True, kw_only=True):
@@ -226,6 +230,39 @@ def _run(
         pilot=pilot,
         device=device,
         watch=lambda panels: tracked(one_by_one(panels), total=len(panels), description="adding replicates"),
+    )
+
+
+def demo(
+    folder: Annotated[
+        Path,
+        typer.Argument(help="Folder for scores.csv. It is made if it is missing; another scores.csv in it is kept."),
+    ] = Path("demo"),
+) -> None:
+    """Write demo scores to a file and certify them: six settings of a small model, 72 questions, three runs.
+
+    [cyan]bbedge demo[/cyan]
+    """
+    from bbedge.cli import make_app
+    from bbedge.demo import DEMO_SCORES
+    from bbedge.files import read_text, system_errors, write_whole
+
+    path, text = folder / "scores.csv", read_text(DEMO_SCORES)
+    if not path.exists():
+        with system_errors(folder, "made"):
+            folder.mkdir(parents=True, exist_ok=True)
+        write_whole(path, text)
+    elif read_text(path) != text:
+        raise DataError(
+            f"{shown_path(path)}: is not the demo data and is kept; name another folder: bbedge demo FOLDER"
+        )
+    command = ["certify", str(path)]
+    say(f"$ bbedge {shlex.join(command)}")
+    make_app("certify")(command, prog_name="bbedge", standalone_mode=False)
+    say(
+        "",
+        "Next: the same as a web page, what other methods would claim, and what was read:",
+        *(f"  bbedge {shlex.join([*words, str(path), *more])}" for words, more in _AFTER_THE_DEMO),
     )
 
 
