@@ -19,7 +19,7 @@ from typing import Any
 import polars as pl
 from gallery.boards import make_table, models_of, table_of
 
-_STATED = (r'"answer"\s*:\s*"([^"]*?)"', r'"answer"\s*:\s*([^,\s]*)', r"answer\s*:\s*([^,\s]*)")
+_STATED = (r'"answer"\s*:\s*"([^"]*)"', r'"answer"\s*:\s*([^,\s]*)', r"answer\s*:\s*([^,\s]*)")
 """Where an answer stands in text that is no JSON: in quotes, without them, without quotes around the key."""
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _BOXED = re.compile(r"\\boxed{([\w\d]+)}")
