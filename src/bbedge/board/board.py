@@ -32,6 +32,7 @@ from bbedge.records.events import (
     Created,
     ItemsAdded,
     ModelRetired,
+    ModelWithdrawn,
     NoteAdded,
     ReplicateAdded,
     ScoresAdded,
@@ -294,6 +295,14 @@ class Board:
     def retire(self, model: str) -> None:
         """Stop a model: later replicates leave it out, its directions keep their evidence."""
         self._append(ModelRetired, model=model)
+
+    def withdraw(self, model: str, reason: str) -> None:
+        """Hide the row of a model from the tables, for a reason that readers of the board see.
+
+        Nothing is erased and nothing else changes: its scores stay, it counts in every rank and comparison, and it runs
+        until it is retired. There is no way back.
+        """
+        self._append(ModelWithdrawn, model=model, reason=reason)
 
     def note(self, about: str, text: str, **particulars: object) -> None:
         """Record something that readers of the board should know, with any JSON values; it changes nothing else."""

@@ -153,6 +153,24 @@ def retire(
 
 
 @app.command()
+def withdraw(
+    place: Place,
+    model: Annotated[str, typer.Argument(help="The model to hide.")],
+    *,
+    reason: Annotated[str, typer.Option(help="Why, for readers of the board.", show_default=False)],
+    design: DesignFile = None,
+) -> None:
+    """Hide the row of a model from the tables. Nothing is erased, and no conclusion changes."""
+    board = open_board(place, design)
+    board.withdraw(model, reason)
+    also = f" It is still run; to stop it: bbedge board retire {shlex.quote(place)} {shlex.quote(model)}"
+    say(
+        f"Withdrawn {shown(model)}, event {len(board.events)}. Tables hide its row and state the reason; it still "
+        f"counts in every rank and comparison.{also if model in board.state.active else ''}"
+    )
+
+
+@app.command()
 @grouped
 def show(
     place: Place,

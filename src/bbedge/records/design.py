@@ -33,6 +33,7 @@ from bbedge.records.values import (
     Sparse,
     SpendingRule,
     Strict,
+    Text,
     Time,
     option,
     sum_at_most_one,
@@ -329,11 +330,11 @@ class Attempts(Record, frozen=True, kw_only=True):
     """Attempts that were given up: their scores, if any were seen, are not on the board."""
 
 
-StepKind = Literal["init", "pilot", "replicate", "add-model", "add-items", "retire"]
+StepKind = Literal["init", "pilot", "replicate", "add-model", "add-items", "retire", "withdraw"]
 
 
 class StepRecord(Record, frozen=True, kw_only=True):
-    """An event of the board that changed its models, its items or its evidence. Counts and ranks are the headline's."""
+    """An event of the board that changed its models, its items, its evidence or its table; the headline's numbers."""
 
     event: Positive
     """Its place in the ledger."""
@@ -344,7 +345,7 @@ class StepRecord(Record, frozen=True, kw_only=True):
     epoch: Positive
     """The epoch that it is part of, or that it began."""
     names: Names | UnsetType = UNSET
-    """The models that came or were retired; of an epoch that began, all of its models; absent of runs."""
+    """The models that came, were retired or withdrawn; of an epoch that began, all of its models; absent of runs."""
     items: Positive | UnsetType = UNSET
     """How many items are new."""
     run: Positive | UnsetType = UNSET
@@ -362,6 +363,17 @@ class StepRecord(Record, frozen=True, kw_only=True):
     def has_look(self) -> bool:
         """Whether the board was looked at."""
         return self.edges is not UNSET
+
+
+class WithdrawnRecord(Record, frozen=True, kw_only=True):
+    """A model whose row tables do not show. It counts in every rank and comparison, as before."""
+
+    model: Name
+    """The model."""
+    event: Positive
+    """The event that withdrew it."""
+    reason: Text
+    """Why."""
 
 
 class BoardRecord(Record, frozen=True, kw_only=True):
@@ -383,6 +395,8 @@ class BoardRecord(Record, frozen=True, kw_only=True):
     """Models that get more replicates."""
     retired: Names
     """Models that get no more replicates."""
+    withdrawn: tuple[WithdrawnRecord, ...] | UnsetType = UNSET
+    """Models whose rows tables do not show, in the order of their events; absent if there are none."""
     alpha_spent: NotNegative
     """The part of alpha that the claims spend."""
     next_level: NotNegative
