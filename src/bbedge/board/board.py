@@ -22,6 +22,7 @@ from bbedge.core.scores import Scores
 from bbedge.errors import BoardError
 from bbedge.ledger.archive import export_file
 from bbedge.ledger.chain import LedgerEvent
+from bbedge.ledger.heads import LedgerHead
 from bbedge.ledger.store import Store
 from bbedge.records.design import Counting
 from bbedge.records.events import (
@@ -349,14 +350,15 @@ class Board:
         # By name: boards know nothing of documents.
         return import_module("bbedge.certificate.of_board").board_certificate(self, epoch)
 
-    def verify(self, head: str | None = None) -> Any:  # noqa: ANN401 - bbedge.verify.ledger.Verified
+    def verify(self, head: str | None = None, *, heads: Sequence[LedgerHead] = ()) -> Any:  # noqa: ANN401 - bbedge.verify.ledger.Verified
         """Compute every look again from the stored scores and compare it with every event of the board.
 
         The first thing that does not agree raises :class:`~bbedge.errors.BoardError`. ``head`` is a hash that was
-        published earlier, or at least its first 16 digits: some event must have it.
+        published earlier, or at least its first 16 digits: some event must have it. ``heads`` are those of a file that
+        was published, from :func:`bbedge.ledger.heads.read_heads`.
         """
         # By name: a board knows nothing of what verifies it.
-        return import_module("bbedge.verify.ledger").verify(self._store, head=head)
+        return import_module("bbedge.verify.ledger").verify(self._store, head=head, heads=heads)
 
     def export(self, path: str | os.PathLike[str]) -> None:
         """Write the whole board to one file, the archive that ``bbedge board import`` reads: all of it or nothing."""

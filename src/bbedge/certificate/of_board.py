@@ -31,7 +31,16 @@ from bbedge.records.design import (
     StepRecord,
     WithdrawnRecord,
 )
-from bbedge.records.events import Created, ItemsAdded, ModelAdded, ModelRetired, ModelWithdrawn, NewEdge, PilotAdded, ReplicateAdded
+from bbedge.records.events import (
+    Created,
+    ItemsAdded,
+    ModelAdded,
+    ModelRetired,
+    ModelWithdrawn,
+    NewEdge,
+    PilotAdded,
+    ReplicateAdded,
+)
 from bbedge.records.notes import Note
 from bbedge.records.values import HEADLINE
 from bbedge.text import counted, listed, shown

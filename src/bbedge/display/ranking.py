@@ -82,9 +82,7 @@ class TableColumn:
     """The column with the largest number is left out first where there is no room; 0 is always shown."""
 
 
-def model_rows(
-    certificate: Certificate, most: int | None = None, *, withdrawn: bool = False
-) -> tuple[ModelRow, ...]:
+def model_rows(certificate: Certificate, most: int | None = None, *, withdrawn: bool = False) -> tuple[ModelRow, ...]:
     """The rows in the order shown, or the first ``most`` of them; with those of withdrawn models only if asked for.
 
     Groups and cuts are those of the rows that tables show.

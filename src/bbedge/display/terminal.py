@@ -168,9 +168,7 @@ def _ranking(certificate: Certificate, most_rows: int | None, width: int) -> Tab
     captions = []
     left_out = n_models - len(certificate.withdrawn) - len(made)
     if left_out:
-        captions.append(
-            f"{counted(left_out, 'more model')}; add --all to certify or board show to print all"
-        )
+        captions.append(f"{counted(left_out, 'more model')}; add --all to certify or board show to print all")
     # Other columns can be worked out from the rest or the JSON; these were asked for, and a part of alpha was paid.
     if MEAN_INTERVAL in {column.head for column in known} - {column.head for column in fitting}:
         captions.append("no room for the intervals of the means; widen the terminal, or add --html or --markdown")

@@ -302,7 +302,7 @@ def document_from_table(document: Document, scores: Scores) -> Document:
 
 
 def _as_recorded(found: Sequence[StepRecord], stated: Sequence[StepRecord]) -> tuple[StepRecord, ...]:
-    """The steps that were computed, with what only a ledger says: place, time, the order of names, who was withdrawn."""
+    """The computed steps with what only a ledger says: place, time, the order of names, who was withdrawn."""
     steps = iter(found)
     if [step.kind for step in found] != [step.kind for step in stated if step.kind != "withdraw"]:
         return tuple(found)

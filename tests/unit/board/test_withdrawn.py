@@ -154,7 +154,7 @@ def test_every_display_hides_the_row_counts_it_and_says_why(board):
 
 
 def test_a_view_hides_the_same_rows(tmp_path):
-    from unit.board.test_views import whole_life  # noqa: PLC0415 - a long fixture
+    from unit.board.test_views import whole_life
 
     made = whole_life(tmp_path)
     name = made.certificate().names[1]
