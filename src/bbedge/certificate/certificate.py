@@ -24,8 +24,8 @@ from bbedge.certificate.provenance import sealed
 from bbedge.core.graph import Graph, Ranks
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.errors import DesignError, DomainError
+from bbedge.records.board import WithdrawnRecord
 from bbedge.records.certificate import Document, Matrix
-from bbedge.records.design import WithdrawnRecord
 from bbedge.text import counted, display_names, listed, quoted, shown
 
 Shown = Literal["all", "current"]

@@ -22,15 +22,8 @@ from bbedge.certificate.exports import cell
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.core.looks import MOST_MODELS, Recorder
+from bbedge.records.board import Attempts, BoardRecord, StageRecord, StepKind, StepRecord, WithdrawnRecord
 from bbedge.records.certificate import Document
-from bbedge.records.design import (
-    Attempts,
-    BoardRecord,
-    StageRecord,
-    StepKind,
-    StepRecord,
-    WithdrawnRecord,
-)
 from bbedge.records.events import (
     Created,
     ItemsAdded,

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from bbedge.errors import BoardError, ForkedError, FormatError, RewrittenError, RolledBackError
 from bbedge.files import LockedError, lock, read_text, sync_folder, system_errors
@@ -18,9 +18,6 @@ from bbedge.ledger.chain import LedgerEvent
 from bbedge.records.codec import FILE_VERSION, check_file_version, convert, parse_json, to_json
 from bbedge.records.values import Digest, Ordinal, Strict
 from bbedge.text import counted, shown_path
-
-if TYPE_CHECKING:
-    from bbedge.ledger.tables import Session
 
 PUBLISHED_NAME = "heads.jsonl"
 """What the file is called in a folder that is published."""
@@ -126,12 +123,15 @@ class HeadsFile:
         with system_errors(self.path, "read", kind=BoardError), self.path.open("rb") as file:
             return self._end(file)[0]
 
-    def lacking(self, session: Session) -> list[LedgerHead]:
-        """The heads that the ledger has and the file does not; refused if they do not follow its last one."""
+    def lacking(self, heads: Callable[[int], list[LedgerHead]]) -> list[LedgerHead]:
+        """The heads that the ledger has and the file does not; refused if they do not follow its last one.
+
+        ``heads`` gives those of the ledger from a number on.
+        """
         last = self.last()
         if last is None:
-            return session.heads(1)
-        there = session.heads(last.number)
+            return heads(1)
+        there = heads(last.number)
         if not there or there[0].hash != last.hash:
             raise BoardError(
                 f"{shown_path(self.path)}: its last head is that of an event {last.number} that the ledger does not "

@@ -7,7 +7,7 @@ all; writers wait for each other. This module, ``tables`` and ``location`` are t
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Literal
@@ -99,12 +99,12 @@ class Store:
             return
         with suppress(BbedgeError):
             with self.read() as session:
-                lacking = self._heads.lacking(session)
+                lacking = self._heads.lacking(session.heads)
             self._heads.append(lacking)
 
-    def _new_heads(self, session: Session) -> list[LedgerHead]:
+    def _new_heads(self, heads: Callable[[int], list[LedgerHead]]) -> list[LedgerHead]:
         """What to append to the file of the heads once a change is kept; refused if that is of another history."""
-        return [] if self._heads is None else self._heads.lacking(session)
+        return [] if self._heads is None else self._heads.lacking(heads)
 
     def _append_heads(self, heads: list[LedgerHead]) -> None:
         if self._heads is not None:
@@ -176,7 +176,7 @@ class Store:
                 make_tables(connection, self.name)
             session = Session(connection)
             yield session
-            heads = self._new_heads(session)
+            heads = self._new_heads(session.heads)
         self._is_new = False
         self._append_heads(heads)
 
@@ -195,13 +195,14 @@ class Store:
                     make_tables(connection, self.name)
                     session = Session(connection)
                     yield session
-                    heads = self._new_heads(session)
+                    every = session.heads(1)
                 _fold_journal(engine)
             try:
                 with ExitStack() as last:
                     if not is_only_maker:
                         last.enter_context(only_maker(path.parent, seconds=location.BUSY_SECONDS))
                     self._place.check_free()
+                    heads = [] if path.exists() else self._new_heads(lambda since: every[since - 1 :])
                     publish(made, path)
             except FileExistsError as error:
                 raise self._taken() from error

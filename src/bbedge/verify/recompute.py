@@ -31,9 +31,9 @@ from bbedge.core.scores import DesignOptions, Scores
 from bbedge.core.stakes import given_stakes
 from bbedge.core.views import HEADLINE, SuiteOptions, suite_options
 from bbedge.errors import Argument, Blank, BoardError, DesignError, DomainError
+from bbedge.records.board import BoardRecord, StepRecord
 from bbedge.records.certificate import Document
 from bbedge.records.codec import plain
-from bbedge.records.design import BoardRecord, StepRecord
 from bbedge.records.options import declared
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from msgspec import UNSET, UnsetType
 
 from bbedge.certificate.parts import Parts
-from bbedge.records.design import StepRecord
+from bbedge.records.board import StepRecord
 
 Contradictions = Iterator[tuple[object, str]]
 """What must not be so, and what to say if it is. Each may rely on all before it being in order."""

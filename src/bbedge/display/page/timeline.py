@@ -8,7 +8,7 @@ from itertools import groupby
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import rank
-from bbedge.records.design import StepRecord
+from bbedge.records.board import StepRecord
 from bbedge.text import counted, shown
 
 MOST_STEPS = 200
