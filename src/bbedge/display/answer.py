@@ -127,11 +127,20 @@ def answer(certificate: Certificate) -> CertificateAnswer:
         first=_on(certificate, first) if states_target(certificate) else first,
         contenders=contenders,
         equal=equal_pairs(certificate) if len(certificate.names) > 2 else "",
-        new_items=_on(other, " ".join(filter(None, (*_found(other), equal_pairs(other)))))
-        if other and certificate.replicates
-        else "",
+        new_items=_on_new_items(certificate, other) if other and certificate.replicates else "",
         risk=error_risk(certificate) if has_claims else "",
     )
+
+
+def _on_new_items(certificate: Certificate, other: Certificate) -> str:
+    """The answer for new items; that it is the same one if it names the same models for the same reasons."""
+    found = [
+        (*_found(each), equal_pairs(each), {each.names[i] for i in np.flatnonzero(each.ranks.n_better == 0)})
+        for each in (certificate, other)
+    ]
+    if found[0] == found[1]:
+        return f"On {about_items(other)}, the answer is the same."
+    return _on(other, " ".join(filter(None, found[1][:3])))
 
 
 def _on(certificate: Certificate, sentence: str) -> str:
