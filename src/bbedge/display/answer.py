@@ -126,7 +126,7 @@ def answer(certificate: Certificate) -> CertificateAnswer:
     return CertificateAnswer(
         first=_on(certificate, first) if states_target(certificate) else first,
         contenders=contenders,
-        equal=equal_pairs(certificate) if len(certificate.names) > 2 else "",
+        equal=_equal(certificate),
         new_items=_on_new_items(certificate, other) if other and certificate.replicates else "",
         risk=error_risk(certificate) if has_claims else "",
     )
@@ -135,12 +135,17 @@ def answer(certificate: Certificate) -> CertificateAnswer:
 def _on_new_items(certificate: Certificate, other: Certificate) -> str:
     """The answer for new items; that it is the same one if it names the same models for the same reasons."""
     found = [
-        (*_found(each), equal_pairs(each), {each.names[i] for i in np.flatnonzero(each.ranks.n_better == 0)})
+        (*_found(each), _equal(each), {each.names[i] for i in np.flatnonzero(each.ranks.n_better == 0)})
         for each in (certificate, other)
     ]
     if found[0] == found[1]:
         return f"On {about_items(other)}, the answer is the same."
     return _on(other, " ".join(filter(None, found[1][:3])))
+
+
+def _equal(certificate: Certificate) -> str:
+    """How many pairs are about equal; of two models the sentence about their difference says it."""
+    return equal_pairs(certificate) if len(certificate.names) > 2 else ""
 
 
 def _on(certificate: Certificate, sentence: str) -> str:
