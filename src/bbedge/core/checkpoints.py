@@ -135,11 +135,15 @@ def planned_first_run(items: tuple[str, ...], blocks: tuple[str, ...], given: Ch
     """How the first run over these items and their blocks is divided."""
     order, counts = item_order(items, blocks, given.order_seed)
     n_blocks = len(counts) - 1
-    checkpoints = tuple(
-        Checkpoint(number=number, blocks=count, of_blocks=n_blocks, items=int(counts[count]), weight=weight)
-        for number, (count, weight) in enumerate(given.planned(n_blocks).items(), 1)
+    return FirstRunPlan(
+        order=order,
+        counts=counts,
+        checkpoints=tuple(
+            Checkpoint(number=number, blocks=count, of_blocks=n_blocks, items=int(counts[count]), weight=weight)
+            for number, (count, weight) in enumerate(given.planned(n_blocks).items(), 1)
+        ),
+        complete=given.complete,
     )
-    return FirstRunPlan(order=order, counts=counts, checkpoints=checkpoints, complete=given.complete)
 
 
 def check_checkpoints(design: Design) -> None:
