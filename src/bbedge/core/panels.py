@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from bbedge.core.arrays import Array, Floats, Ints, Rows, Space, numpy_space, to_numpy
+from bbedge.core.arrays import Array, Floats, Ints, Mask, Rows, Space, numpy_space, to_numpy
 from bbedge.errors import DataError
 from bbedge.records.values import Gaps
 from bbedge.text import quoted
@@ -218,6 +218,19 @@ def _means(some: Array, space: Space, shares: Floats | None) -> Array:
         return space.xp.mean(some, axis=-1)
     # Added up and not multiplied as matrices, so that the roundings are those of a sum.
     return space.xp.sum(some * space.asarray(shares), axis=-1)
+
+
+def scored_items(panels: Iterable[Floats]) -> Mask:
+    """Which items each model has a score on in any of the panels: models x items.
+
+    >>> scored_items([np.array([[1.0, np.nan], [np.nan, np.nan]]), np.array([[np.nan, np.nan], [0.0, np.nan]])])
+    array([[ True, False],
+           [ True, False]])
+    """
+    scored: Mask | None = None
+    for panel in panels:
+        scored = ~np.isnan(panel) if scored is None else scored | ~np.isnan(panel)
+    return np.zeros((0, 0), dtype=np.bool_) if scored is None else scored
 
 
 def block_members(items: Sequence[str], blocks: Sequence[str]) -> list[list[str]]:

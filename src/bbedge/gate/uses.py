@@ -17,7 +17,7 @@ from bbedge.core.views import HEADLINE, METRIC
 from bbedge.errors import BoardError, DesignError
 from bbedge.gate.gate import FirstRun, Gate, gate_after_runs, usable_scores
 from bbedge.gate.verdicts import candidates_of
-from bbedge.ledger.chain import checksum, unpack
+from bbedge.ledger.chain import checksum, unpack_scores
 from bbedge.ledger.store import Session
 from bbedge.records.events import checkpoint_place, upto_at
 from bbedge.records.gate import ItemListing, UseBegun, UseDecided
@@ -159,7 +159,7 @@ class UseState:
                     f"{self.called}: the scores of {quoted(model)} in {which} are missing or were changed; restore the "
                     "ledger from a copy or an export"
                 )
-            row = unpack(stored[model], count)
+            row = unpack_scores(stored[model], count)
             inside = (row >= 0.0) & (row <= 1.0) | (np.isnan(row) & (self.begun.gaps == "worst-case"))
             if not inside.all():
                 raise BoardError(f"{self.called}: a score of {quoted(model)} in {which} is outside the score range")
