@@ -14,7 +14,7 @@ import numpy as np
 
 from bbedge.core.arrays import Array, Floats, Ints, Mask, Rows, Space, numpy_space, to_numpy
 from bbedge.errors import DataError
-from bbedge.records.values import Gaps
+from bbedge.records.values import Gaps, grouped
 from bbedge.text import quoted
 
 
@@ -235,10 +235,7 @@ def scored_items(panels: Iterable[Floats]) -> Mask:
 
 def block_members(items: Sequence[str], blocks: Sequence[str]) -> list[list[str]]:
     """The items of each block, all sorted: the same whatever the order of items and the labels of blocks are."""
-    members: dict[str, list[str]] = {}
-    for item, block in zip(items, blocks, strict=True):
-        members.setdefault(block, []).append(item)
-    return sorted(sorted(block) for block in members.values())
+    return sorted(map(sorted, grouped(zip(blocks, items, strict=True)).values()))
 
 
 def content_hash(content: Mapping[str, object]) -> hashlib._Hash:

@@ -51,6 +51,22 @@ def scores_of_systems(policy: Policy, scores: Scores) -> Scores:
     return replace(scores, models=systems, values=scores.values[:, rows], columns=columns, seen=None)
 
 
+def scores_to_plan(policy: Policy, items: Sequence[str], blocks: Sequence[str]) -> Scores:
+    """Scores without runs, of the systems of a policy on these items."""
+    if policy.columns or policy.candidates == (EVERY,):
+        raise DesignError(
+            f"{policy.source} has views, weights or candidates that only scores can name; pass the scores of a pilot"
+        )
+    systems = systems_of(policy, (*policy.candidates, *filter(None, [policy.baseline])))
+    return Scores(
+        models=systems,
+        items=tuple(items),
+        blocks=tuple(blocks),
+        replicates=(),
+        values=np.zeros((0, len(systems), len(items))),
+    )
+
+
 def check_costs(
     policy: Policy, metrics: Sequence[str], ranges: Mapping[str, tuple[float, float]], *, views: Sequence[str]
 ) -> None:

@@ -29,7 +29,7 @@ from bbedge._version import __version__
 from bbedge.core.arrays import Floats, load_arrays, write_archive
 from bbedge.errors import Argument, DataError, DomainError, FormatError
 from bbedge.files import replacing, system_errors
-from bbedge.records.values import Strict
+from bbedge.records.values import Strict, grouped
 from bbedge.study.contenders import METRICS
 from bbedge.study.study import Contest, Record, RepetitionSeeds, Setting, Study, StudyColumn
 from bbedge.text import shown_path
@@ -230,10 +230,7 @@ class StudyResults:
 
     @cached_property
     def _curves(self) -> dict[tuple[str, str, str], list[StudyNumber]]:
-        curves: dict[tuple[str, str, str], list[StudyNumber]] = {}
-        for row in self.rows:
-            curves.setdefault((row.setting, row.method, row.metric), []).append(row)
-        return curves
+        return grouped(((row.setting, row.method, row.metric), row) for row in self.rows)
 
     def settings(self) -> tuple[str, ...]:
         """Names of the settings, in order."""
