@@ -87,13 +87,13 @@ def lists_by_item(value, items, key=""):
 
 
 def test_the_readme_says_what_the_certificate_says(board):
-    assert board.readme() == (board.folder / "README.md").read_text(encoding="utf-8"), "run `make gallery`"
+    assert board.readme() == (board.folder / "README.md").read_text(encoding="utf-8"), "run `make docs-outputs`"
 
 
 def test_the_story_has_the_numbers_of_the_certificates(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "docs" / "generate"))
     page = import_module("gallery_tables").page()
-    assert page == (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8"), "run `make gallery`"
+    assert page == (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8"), "run `make docs-outputs`"
     assert page.count("../gallery/") == len(BOARDS) + 1
 
 
@@ -134,6 +134,7 @@ def test_what_the_readmes_say_in_words_still_holds():
     whole, *categories = (of["mmlu_pro"], *(v for v in of["mmlu_pro"].views if not v.is_about_new_items and v.name))
     assert could_be_first(whole) == 1
     assert share_certified(whole) > 0.8
+    assert largest_open_difference(whole) < 0.03
     assert all(share_certified(each) < share_certified(whole) for each in categories)
     parts = {part: of["openhands"].view(part) for part in ("swe-bench", "gaia", "commit0")}
     assert could_be_first(of["openhands"]) > 3
