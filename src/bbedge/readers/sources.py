@@ -166,6 +166,8 @@ class _Search:
         self.found.unread = [path for path in self.found.unread if path not in tables]
         for path in tables:
             self.add(Source(path=path, reader=None))
+        if not paths:
+            raise FormatError(f"{shown_path(given)}: no files there; name hidden files, which are left alone")
         if not tables:
             seen = "".join(f"\n{shown_path(path)}{_seen(path)}" for path in paths[:_MOST_REFUSED])
             raise FormatError(
@@ -340,6 +342,8 @@ def _seen(path: str) -> str:
     if not is_regular(path):
         return ": "
     seen = Glimpse.of(path)
+    if path.lower().endswith(ZIP):
+        return ": an archive, which is read if it is named itself; "
     if seen.first:
         return f" with the keys {listed(seen.first, limit=12)}: "
     return f": begins with {quoted(shown(seen.head[:60].decode(errors='replace'), 40))}; "

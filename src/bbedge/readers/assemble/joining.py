@@ -21,6 +21,7 @@ from bbedge.readers.assemble.shaping import (
     check_directions,
     check_headline,
     check_one_metric,
+    check_questions,
     describe,
     wide_notes,
 )
@@ -114,6 +115,7 @@ def join_rows(
     for role in ("replicate", "block", ORIGINAL):
         check_alike(tables, roles, role)
     check_directions(tables, roles, reading)
+    check_questions(tables, roles)
 
     # The scales of metrics map the scores before they are coded.
     scale = reading.score_range if mapped else None

@@ -16,18 +16,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from bbedge.errors import Argument, DomainError, FormatError
-from bbedge.readers.choices import Candidate, ChoiceNeededError, OpenChoiceError
+from bbedge.readers.choices import Candidate, ChoiceNeededError, Decision, OpenChoiceError
+from bbedge.readers.evidence import are_benchmarks
 from bbedge.readers.metrics import MetricScales
 from bbedge.readers.tables import HEAD, PlainTable
-from bbedge.readers.tables.columns import (
-    ALIASES,
-    FIRST_ALIASES,
-    ROLES,
-    Role,
-    failing,
-    may_be_score,
-    scores_from_text,
-)
+from bbedge.readers.tables.columns import ALIASES, FIRST_ALIASES, ROLES, Role, failing, may_be_score, scores_from_text
 from bbedge.readers.tables.delimited import CELL
 from bbedge.readers.tables.roles import METRIC, ORIGINAL, column_key, metric_item, repeated_names
 from bbedge.text import listed, quoted, shown
@@ -347,7 +340,7 @@ def as_wide(
     left_out = tuple(name for name in found if name in dropped and name not in by_role.values())
     scored = tuple(name for name in found if name not in by_role.values() and name not in left_out)
     usual = {*FIRST_ALIASES["item"], *ALIASES["score"]}
-    few = len(scored) + len(left_out) < _LEAST_SCORED
+    few = len(scored) + len(left_out) < _LEAST_SCORED or are_benchmarks(scored)
     if not asked and (few or any(name.strip().casefold() in usual for name in scored) or _mostly_other(table, scored)):
         return None
     if not scored:
@@ -390,10 +383,17 @@ def _equal_to_mean(cells: pl.DataFrame) -> tuple[int, NDArray[np.bool_]]:
 
 
 def summary_error(table: str, column: str, across: str, *, why: str) -> OpenChoiceError:
-    """The refusal of a column."""
-    return OpenChoiceError.proposing(
+    """The refusal of a column. What else is in a row of a model may be means, too."""
+    drop = Argument("drop_column", (shown(column),))
+    error = OpenChoiceError.proposing(
         (Argument("drop_column", (column,)),),
         f"{table}: column {quoted(column)} is {why}, not one {across}; drop it with ",
-        Argument("drop_column", (shown(column),)),
+        drop,
         f"; if it is one {across} after all, write the table with a row for every score",
     )
+    if across == "item":
+        reason = "if it sums up the others, and each of these is the score of one item and no mean"
+        error.decision = Decision(
+            question=f"What is {quoted(column)}?", candidates=(Candidate(argument=drop, reasons=(reason,)),)
+        )
+    return error
