@@ -58,7 +58,8 @@ _QUESTIONS: Mapping[Role, str] = {
 }
 _NONE: Mapping[Role, str] = {
     "item": "No column looks like the item: something that every model has once.",
-    "score": "No column looks like a score: numbers, true and false, or passed and failed, not always the same.",
+    "score": "No column looks like a score: numbers, true and false, or passed and failed, that are not always the "
+    "same.",
 }
 """What to ask, and what to say where there is no answer."""
 _KEYS, _OF_KEYS = "What do the keys of the document name?", cast("Sequence[Role]", ("model", "item"))
