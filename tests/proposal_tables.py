@@ -335,6 +335,16 @@ right(
     **at(score="helpfulness_rating"),
 )
 right(
+    "a summary column of a wide table",
+    one_file(
+        [
+            {"model": m, **{f"q{n}": (n * (k + 2)) % 3 // 2 for n in range(12)}, "Overall": 0.5}
+            for k, m in enumerate(MODELS)
+        ]
+    ),
+    drop_column="Overall",
+)
+right(
     "a summary column of a row per item",
     one_file([{"item": n, **{f"m{k}": (n * (k + 2)) % 3 / 2 for k in range(9)}, "avg": 0.5} for n in range(20)]),
     drop_column="avg",
@@ -430,6 +440,7 @@ trap("four prompts of one model", conditions("prompt_style"))
 trap("four prompts, no model", conditions("condition", model=False))
 trap("providers, no model", conditions("provider", model=False))
 trap("a group that is a condition", conditions("group"))
+trap("a run that is a prompt", conditions("run", 3, values=["baseline", "cot", "few_shot"]))
 trap("settings as numbers", conditions("temperature", 3, values=[0, 1, 2]))
 trap("shots", conditions("shots", 3, values=[0, 5, 10]))
 trap("samples that may be runs or prompts", conditions("sample_idx", 3, values=[0, 1, 2]))
@@ -469,10 +480,10 @@ for bad in (
 ):
     trap(f"direction of {bad}", one_file(rows(model="model", question_id="id", response="answer", **{bad: "part"})))
 trap(
-    "a summary column of a wide table",
+    "a summary column beside what may be means",
     one_file(
         [
-            {"model": m, **{f"q{n}": (n * (k + 2)) % 3 // 2 for n in range(12)}, "Overall": 0.5}
+            {"model": m, **{f"q{n}": (n * (k + 2)) % 7 / 7 for n in range(12)}, "Overall": 0.25}
             for k, m in enumerate(MODELS)
         ]
     ),

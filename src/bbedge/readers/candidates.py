@@ -89,7 +89,10 @@ def proposed(
     made: list[Argument] = []
     paths = [source.path for source in sources]
     while isinstance(error, OpenChoiceError) and len(made) < _MOST:
-        step = tuple(named for each in error.proposal for named in _of_paths(each, reading, paths))
+        runs = any(each.name == "replicate_from" for each in error.proposal)  # found together with the models
+        step = tuple(
+            named for each in error.proposal for named in ((each,) if runs else _of_paths(each, reading, paths))
+        )
         decisions: tuple[Decision, ...] = () if error.decision is None else (error.decision,)
         if error.by_columns:
             tables = [open_table(source.path, source.called) for source in sources if source.reader is None]

@@ -244,8 +244,16 @@ def are_models(names: Sequence[str]) -> bool:
     (True, False, False)
     """
     named = [name for name in names if _FAMILY.search(name) and not is_called(name, "model", "against")]
-    settings = {tuple(match[0] for match in _SETTING.finditer(plain_name(name))) for name in names}
-    return 2 * len(named) > len(names) and len(settings) == 1
+    return 2 * len(named) > len(names) and not are_settings(names)
+
+
+def are_settings(names: Sequence[str]) -> bool:
+    """Whether names differ in words for prompts or settings.
+
+    >>> are_settings(["baseline", "cot"]), are_settings(["seed 1", "seed 2"])
+    (True, False)
+    """
+    return len({tuple(match[0] for match in _SETTING.finditer(plain_name(name))) for name in names}) > 1
 
 
 def are_benchmarks(names: Sequence[str]) -> bool:

@@ -107,8 +107,8 @@ def test_names_that_may_mean_something_else_are_noted(tmp_path):
     (note,) = (each for each in read_scores(tmp_path / "means.csv").notes if each.kind == "names")
     assert "called as benchmarks are: 'arc', 'gsm8k', 'mmlu'" in note.text
     runs = [
-        {"model": m, "item": n, "run": r, "score": n % 2} for m in MODELS for n in range(3) for r in ("plain", "cot")
+        {"model": m, "item": n, "run": r, "score": n % 2} for m in MODELS for n in range(3) for r in ("first", "last")
     ]
     as_csv(tmp_path / "runs.csv", runs)
     (note,) = (each for each in read_scores(tmp_path / "runs.csv").notes if each.kind == "names")
-    assert note.subject == ("cot", "plain")
+    assert note.subject == ("first", "last")

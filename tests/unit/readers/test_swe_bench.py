@@ -4,7 +4,9 @@ import pytest
 
 from bbedge.errors import DataError, FormatError
 from bbedge.readers import read_scores
+from bbedge.readers.survey import survey
 from bbedge.readers.tools import recognised
+from bbedge.records.reading import Reading
 from shape_makers import MODELS, QUESTIONS, SHAPES, instance, swe_bench_system, write_document
 
 
@@ -239,3 +241,14 @@ def test_what_lies_in_the_folder_of_a_system_stands_beside(tmp_path):
     write_document(path, {"results": {}})
     for other in (report, repositories, system / "metadata.yaml"):
         assert recognised(str(other))[1] == "no", other
+
+
+def test_a_survey_takes_the_list_of_all_instances(tmp_path):
+    for name, resolved in (("a", [1]), ("b", [1, 2])):
+        write_document(tmp_path / "in" / f"{name}.json", {"resolved": [instance(number) for number in resolved]})
+    (tmp_path / "items.csv").write_text("item\n" + "".join(f"{instance(number)}\n" for number in (1, 2, 3)))
+    with pytest.raises(FormatError, match="declare all items with items=FILE"):
+        survey([str(tmp_path / "in")])
+    found = survey([str(tmp_path / "in")], Reading(items=str(tmp_path / "items.csv"), model_from="file"))
+    assert found.scores.models == ("a", "b")
+    assert sorted(found.scores.values[0].sum(axis=1).tolist()) == [1.0, 2.0]

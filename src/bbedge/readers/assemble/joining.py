@@ -22,6 +22,7 @@ from bbedge.readers.assemble.shaping import (
     check_headline,
     check_one_metric,
     check_questions,
+    check_runs,
     describe,
     wide_notes,
 )
@@ -151,6 +152,7 @@ def join_rows(
             not logs and all(is_seed(its_roles["replicate"]) for its_roles in roles)
         )
         names = ", ".join(table.name for table in tables)
+        check_runs(coder.names("replicate"), roles, reading)
         replicates = ordered_replicates(coder.names("replicate"), are_seeds=are_seeds, tables=names)
     return CodedRows(
         coder=coder,

@@ -10,13 +10,15 @@ from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.choices import (
     NAMED,
     OTHER_BLOCKS,
+    Candidate,
     NeedlessColumnError,
+    OpenChoiceError,
     check_model_names,
     choice_for_logs,
     name_in_path,
     name_origin,
 )
-from bbedge.readers.evidence import check_name
+from bbedge.readers.evidence import are_settings, check_name
 from bbedge.readers.lists import Items, read_items
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.metrics import MetricScales
@@ -24,7 +26,7 @@ from bbedge.readers.sources import Source, open_table
 from bbedge.readers.tables import PlainTable, Table
 from bbedge.readers.tables.columns import LATER_ALIASES, Role
 from bbedge.readers.tables.roles import METRIC, METRICS, ORIGINAL, column_key, find_roles, with_columns
-from bbedge.readers.tables.shaped import ShapedTable, as_wide, several_metrics, with_chosen
+from bbedge.readers.tables.shaped import BETWEEN, ShapedTable, as_wide, several_metrics, with_chosen
 from bbedge.records.notes import Note
 from bbedge.records.reading import Reading
 from bbedge.text import counted, listed, quoted, shown, shown_path
@@ -356,6 +358,28 @@ def check_questions(tables: Sequence[LogTable | ShapedTable], roles: Sequence[Ma
                     Argument("column", {"item": min(texts)}),
                     ", or give every question a number of its own",
                 )
+
+
+def check_runs(labels: Sequence[str], roles: Sequence[Mapping[Role, str]], reading: Reading) -> None:
+    """Raise if a usual column of runs has prompts or settings, unless it was named for them."""
+    columns = {its_roles.get("replicate", "") for its_roles in roles}
+    if reading.replicate_from is not None or "replicate" in reading.columns or not are_settings(labels):
+        return
+    run, model = columns.pop(), roles[0]["model"]
+    compared = Argument("column", {"model": f"{model}{BETWEEN}{run}"})
+    repeated = Argument("column", {"replicate": run})
+    raise OpenChoiceError.asking(
+        f"What are {listed(labels)}?",
+        (
+            Candidate(argument=repeated, reasons=("if they are repeated runs of the same thing",)),
+            Candidate(argument=compared, reasons=("if they are prompts or settings, which are compared",)),
+        ),
+        f"the column {quoted(run)} has {listed(labels)}, which are called as prompts or settings are; pass ",
+        repeated,
+        " if they are repeated runs, or ",
+        compared,
+        " if they are compared",
+    )
 
 
 def check_one_metric(coder: Coder) -> None:

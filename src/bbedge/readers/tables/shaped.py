@@ -16,13 +16,22 @@ import polars as pl
 from numpy.typing import NDArray
 
 from bbedge.errors import Argument, DomainError, FormatError
-from bbedge.readers.choices import Candidate, ChoiceNeededError, Decision, OpenChoiceError
+from bbedge.readers.choices import Candidate, ChoiceNeededError
 from bbedge.readers.evidence import are_benchmarks
 from bbedge.readers.metrics import MetricScales
 from bbedge.readers.tables import HEAD, PlainTable
-from bbedge.readers.tables.columns import ALIASES, FIRST_ALIASES, ROLES, Role, failing, may_be_score, scores_from_text
+from bbedge.readers.tables.columns import (
+    ALIASES,
+    FIRST_ALIASES,
+    ROLES,
+    Role,
+    as_number,
+    failing,
+    may_be_score,
+    scores_from_text,
+)
 from bbedge.readers.tables.delimited import CELL
-from bbedge.readers.tables.roles import METRIC, ORIGINAL, column_key, metric_item, repeated_names
+from bbedge.readers.tables.roles import METRIC, ORIGINAL, column_key, metric_item, repeated_names, summary_error
 from bbedge.text import listed, quoted, shown
 
 BETWEEN = "+"
@@ -89,7 +98,9 @@ class WideShape:
                 )
         if telling >= _LEAST_ROWS and is_mean.any():
             mean = self.scored[int(is_mean.argmax())]
-            raise summary_error(table, mean, self.across, why="in every row the mean of the others")
+            raise summary_error(
+                table, mean, self.across, why="in every row the mean of the others", means=self.across == "item"
+            )
 
     def row_and_column(self, cell: int) -> tuple[int, str]:
         """The row of the table, and the column, of a cell that was read (from 0)."""
@@ -347,7 +358,9 @@ def as_wide(
         raise FormatError(f"{table.name}: no columns of scores; a wide table has one for every {across}")
     summary = next((name for name in scored if name.strip().casefold() in SUMMARIES), None)
     if summary is not None:
-        raise summary_error(table.name, summary, across, why="by its name a summary of the others")
+        others = {as_number(row.get(name)) for row in table.plain.head(HEAD) for name in scored if name != summary}
+        why = "by its name a summary of the others"
+        raise summary_error(table.name, summary, across, why=why, means=across == "item" and not others <= {0, 1})
     return WideShape(kept=by_role, across=across, scored=scored, dropped=left_out)
 
 
@@ -380,20 +393,3 @@ def _equal_to_mean(cells: pl.DataFrame) -> tuple[int, NDArray[np.bool_]]:
     expected = others / np.maximum(count, 1)
     equal = np.abs(values - expected) <= _ROUNDED * np.maximum(1.0, np.abs(expected))
     return int(telling.sum()), np.all(equal & there, axis=0)
-
-
-def summary_error(table: str, column: str, across: str, *, why: str) -> OpenChoiceError:
-    """The refusal of a column. What else is in a row of a model may be means, too."""
-    drop = Argument("drop_column", (shown(column),))
-    error = OpenChoiceError.proposing(
-        (Argument("drop_column", (column,)),),
-        f"{table}: column {quoted(column)} is {why}, not one {across}; drop it with ",
-        drop,
-        f"; if it is one {across} after all, write the table with a row for every score",
-    )
-    if across == "item":
-        reason = "if it sums up the others, and each of these is the score of one item and no mean"
-        error.decision = Decision(
-            question=f"What is {quoted(column)}?", candidates=(Candidate(argument=drop, reasons=(reason,)),)
-        )
-    return error
