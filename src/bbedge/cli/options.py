@@ -16,7 +16,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, defstruct, structs
 from bbedge.cli.output import spinner
 from bbedge.errors import Argument, DomainError
 from bbedge.records.codec import record_from_arguments
-from bbedge.records.reading import ABOUT_ITEMS, SUITE, Reading
+from bbedge.records.reading import SUITE, Reading
 
 if TYPE_CHECKING:
     from bbedge.core.scores import Scores
@@ -43,7 +43,7 @@ class Only(Without):
     """Says in ``Annotated[Group, Only("field")]`` which options of a group a command has."""
 
 
-PlainReading = Annotated[Reading, Without(*SUITE, *ABOUT_ITEMS)]
+PlainReading = Annotated[Reading, Without(*SUITE, "item_column", "without_metric")]
 """The options of a command that needs scores alone."""
 
 

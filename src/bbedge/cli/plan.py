@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec import Meta, structs
 
-from bbedge.cli.options import Only, PlainReading, grouped, read
+from bbedge.cli.options import Only, PlainReading, Without, grouped, read
 from bbedge.cli.output import JsonOut, write_json
 from bbedge.errors import DomainError
 from bbedge.records.options import Options
@@ -120,7 +120,7 @@ def plan(
     price: Annotated[
         float | None, typer.Option(min=0, help="Price of a million tokens; needs --tokens.", show_default=False)
     ] = None,
-    reading: PlainReading,
+    reading: Annotated[PlainReading, Without("items")],
     figure: Annotated[
         Path | None,
         typer.Option(metavar="OUT", help="Write a figure: a .png, .svg or .pdf file.", show_default=False),
