@@ -68,10 +68,13 @@ def export_lines(store: Store) -> Iterator[str]:
         of_event: defaultdict[int, list[tuple[int, int, str]]] = defaultdict(list)
         for epoch, replicate, model, seq in session.vector_places():
             of_event[seq].append((epoch, replicate, model))
+        found: tuple[tuple[int, int] | None, dict[str, bytes]] = (None, {})
         for event in events:
             vectors = []
             for epoch, replicate, model in of_event[event.seq]:
-                data = session.vectors(epoch, replicate).get(model)
+                if found[0] != (epoch, replicate):
+                    found = (epoch, replicate), session.vectors(epoch, replicate)
+                data = found[1].get(model)
                 if data is None:  # listed, but not found: the index of the table is damaged
                     raise BoardError("the board file is damaged: stored scores cannot be found; verify the board")
                 vectors.append(Vector(epoch=epoch, replicate=replicate, model=model, data=data))

@@ -28,6 +28,43 @@ class Selection(Strict, frozen=True, kw_only=True):
         return "current" if self.current else "all"
 
 
+Title = Annotated[str | None, option("The heading of what is shown.", metavar="TEXT")]
+InfoFile = Annotated[
+    Path | None,
+    option(
+        "What you know of the models, for the page: a CSV file with a column model and any others, such as "
+        "organisation, link, date, price or tokens.",
+        metavar="FILE",
+    ),
+]
+
+
+def check_base_url(address: str | None) -> None:
+    """Refuse what is not the address of a folder."""
+    if address is not None and not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", address):
+        raise DomainError(
+            Argument("base_url", address), " is not allowed; give an address such as https://example.org/boards"
+        )
+
+
+class SiteOptions(Strict, frozen=True, kw_only=True):
+    """What is said of a board that is published as a folder."""
+
+    base_url: Annotated[
+        str | None,
+        option(
+            "The address that the folder will have. Pages and the feed then state theirs, and a picture is drawn for "
+            "whoever links to the page.",
+            metavar="URL",
+        ),
+    ] = None
+    title: Title = None
+    model_info: InfoFile = None
+
+    def __post_init__(self) -> None:
+        check_base_url(self.base_url)
+
+
 class Output(Strict, frozen=True, kw_only=True):
     """What a certificate is written as: JSON for programs, a page or Markdown for readers, lines on the terminal."""
 
@@ -40,15 +77,8 @@ class Output(Strict, frozen=True, kw_only=True):
             metavar="OUT",
         ),
     ] = None
-    title: Annotated[str | None, option("The heading of what is shown.", metavar="TEXT")] = None
-    model_info: Annotated[
-        Path | None,
-        option(
-            "What you know of the models, for the page: a CSV file with a column model and any others, such as "
-            "organisation, link, date, price or tokens.",
-            metavar="FILE",
-        ),
-    ] = None
+    title: Title = None
+    model_info: InfoFile = None
     with_items: Annotated[
         bool,
         option(
@@ -75,11 +105,7 @@ class Output(Strict, frozen=True, kw_only=True):
         for name, value in given.items():
             if value and self.html is None:
                 raise DomainError(f"{name} adds to a page; add --html OUT to write the page")
-        if self.base_url is not None and not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", self.base_url):
-            raise DomainError(
-                Argument("base_url", self.base_url),
-                " is not allowed; give an address such as https://example.org/boards",
-            )
+        check_base_url(self.base_url)
         if self.json == self.markdown == STANDARD_OUTPUT:
             raise DomainError("--json - and --markdown - both write to standard output; give one of them a file name")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -44,6 +45,17 @@ SCRIPTS = (
     "page.js",
 )
 """The script of the page, in this order."""
+FILES = {
+    "board.jsonl": "everything that is needed to compute the board again",
+    "certificate.json": "the certificate",
+    "heads.jsonl": "the head of the ledger after every event",
+    "rows.csv": "every row that was ever shown: added, re-scored, retired, when and why",
+    "feed.xml": "an Atom feed of what was certified",
+    "badge.svg": "a badge of the board",
+    "manifest.json": "the SHA-256 of every file",
+    "verify.md": "how to check all of it",
+}
+"""The files beside the page of a published board, and what they are."""
 MOST_VIEW_ROWS = 5_000
 """All views together have at most so many rows, or the page shows one view in full."""
 
@@ -56,11 +68,13 @@ def render_page(
     items: ItemScores | None = None,
     address: str | None = None,
     picture: str | None = None,
+    pages: Mapping[str, str] | None = None,
 ) -> str:
     """The page as ASCII text: safe from any mail program's idea of an encoding.
 
     ``model_info`` adds columns that the user knows, ``items`` the scores of single items. ``address`` is where the page
-    will be, ``picture`` where its picture will be: whoever links to the page shows them.
+    will be, ``picture`` where its picture will be: whoever links to the page shows them. ``pages`` has the address of the
+    page of each model, where the page is part of a published board, which has all of :data:`FILES`.
 
     Names may contain markup. The template escapes every text, the data are JSON that cannot end its element, scripts
     set text and never markup, and a content security policy allows only the page's own style and script.
@@ -73,7 +87,7 @@ def render_page(
     )
     whole, info = certificate.headline or certificate, (model_info or ModelInfo()).columns
     in_full = (whole, *whole.views) if len(whole.views) * len(whole.names) <= MOST_VIEW_ROWS else (certificate,)
-    views = [PageView.from_certificate(each) for each in in_full]
+    views = [PageView.from_certificate(each, pages) for each in in_full]
     opened = [each.name for each in in_full].index(certificate.name)
     shown_items = items if certificate.pairs is not None else None
     page = templates().get_template("page.html")
@@ -87,7 +101,8 @@ def render_page(
         items=shown_items,
         address=address,
         picture=picture,
-        policy=_policy(style, script),
+        files=FILES if pages is not None else {},
+        policy=content_policy(style=style, script=script),
         # Both are files of this package, and the data are escaped for their place: nothing here comes from outside.
         style=Markup(style),
         script=Markup(script),
@@ -133,16 +148,14 @@ def templates() -> Environment:
     return environment
 
 
-def _policy(style: str, script: str) -> str:
-    """Nothing is fetched, nothing is sent, and only this very style and script are used."""
+def content_policy(**parts: str) -> str:
+    """Nothing is fetched, nothing is sent, and only this very ``style`` and ``script`` are used, if there are any."""
     sums = {
         name: base64.b64encode(hashlib.sha256(text.encode("ascii")).digest()).decode("ascii")
-        for name, text in (("style", style), ("script", script))
+        for name, text in parts.items()
     }
-    return (
-        f"default-src 'none'; style-src 'sha256-{sums['style']}'; script-src 'sha256-{sums['script']}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
+    allowed = "".join(f"{name}-src 'sha256-{digest}'; " for name, digest in sums.items())
+    return f"default-src 'none'; {allowed}img-src data:; base-uri 'none'; form-action 'none'"
 
 
 def _unbroken(text: str) -> Markup:

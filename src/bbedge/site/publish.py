@@ -1,0 +1,196 @@
+"""What a published board consists of: every file follows from the board alone, so that the same board is the same bytes.
+
+No file states when it was made: the time of a page is that of the last event.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+
+from bbedge._version import __version__
+from bbedge.board import Board
+from bbedge.certificate.certificate import Certificate
+from bbedge.certificate.of_board import board_certificate, shown_epoch
+from bbedge.certificate.provenance import verify_command
+from bbedge.display.compact import badge, board_badge
+from bbedge.display.hero import CANVAS, hero_figure
+from bbedge.display.page import FILES, render_page
+from bbedge.display.page.model import ModelPages
+from bbedge.display.page.table import ModelInfo
+from bbedge.display.plotting import save_figure
+from bbedge.errors import BoardError, DomainError
+from bbedge.ledger.archive import export_lines
+from bbedge.site.feed import atom_feed
+from bbedge.site.folder import Content, Written, write_folder
+from bbedge.site.rows import by_model, row_changes, rows_csv
+from bbedge.text import shown, shown_path
+
+PICTURE = "picture.png"
+"""What services show beside a link to the page."""
+MODELS = "models"
+"""The folder of the pages of models."""
+
+_WORDS = re.compile(r"[a-z0-9]+")
+_LONGEST = 48
+
+
+def file_name(model: str) -> str:
+    """What the files of a model are called, before their ending: it depends on the name of the model alone.
+
+    Letters, digits and hyphens, so that every file system, address and shell takes it. The hash distinguishes names
+    that differ by case or signs, and keeps names such as ``con``, which Windows reserves, from standing alone.
+
+    >>> file_name("GPT-4.1 (mini)"), file_name("../x")
+    ('gpt-4-1-mini-fbd8ebb5a6b32e3d', 'x-f55cf66c29bc9de6')
+    """
+    words = "-".join(_WORDS.findall(model.lower()))[:_LONGEST].strip("-")
+    own = hashlib.sha256(model.encode("utf-8")).hexdigest()[:16]
+    return f"{words}-{own}" if words else own
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """A board as it is published."""
+
+    board: Board
+    """Where everything comes from."""
+    title: str
+    """The heading of its pages."""
+    base_url: str | None = None
+    """The address of the folder, if it is known: pages then state theirs, and there is a picture for links."""
+    info: ModelInfo | None = None
+    """What else is known of the models, for the table."""
+
+    def publish(self, folder: Path, *, progress: Callable[[str], None] = lambda text: None) -> Written:
+        """Write the folder, or bring it up to date; see :func:`bbedge.site.folder.write_folder`."""
+        if self.board.store.is_inside(folder):
+            raise DomainError(f"{shown_path(folder)}: the board is in this folder; choose another one")
+        return write_folder(folder, self.files(progress))
+
+    @property
+    def has_picture(self) -> bool:
+        """Whether there is a picture: its address must be known, and Matplotlib there to draw it."""
+        return self.base_url is not None and find_spec("matplotlib") is not None
+
+    def files(self, progress: Callable[[str], None]) -> Iterator[tuple[str, Content]]:
+        """Every file by its path, with its content."""
+        progress("computing the certificate")
+        certificate, pages = self._certificate, self._pages
+        yield ".nojekyll", ""  # GitHub Pages then shows the files as they are
+        progress("writing the board")
+        yield "board.jsonl", self._archive()
+        yield "certificate.json", certificate.to_json()
+        yield "heads.jsonl", self._heads()
+        changes = row_changes(self.board)
+        yield "rows.csv", rows_csv(changes, certificate.units)
+        yield "feed.xml", atom_feed(self.board, title=self.title, address=self.base_url)
+        yield "verify.md", self._how_to_verify()
+        yield "badge.svg", board_badge(certificate, label=self.title)
+        if self.has_picture:
+            yield PICTURE, lambda path: save_figure(hero_figure(certificate, title=self.title), path, canvas=CANVAS)
+        history = by_model(changes)
+        for number, (model, changed) in enumerate(history.items(), start=1):
+            progress(f"page {number:,} of {len(history):,}")
+            view = pages[self._last_epoch[model]]
+            yield f"{MODELS}/{file_name(model)}.html", view.page(model, changed)
+            yield f"{MODELS}/{file_name(model)}.svg", badge(view.certificate, model)
+        progress("writing the page")
+        yield "index.html", self._page()
+
+    @cached_property
+    def _last_epoch(self) -> dict[str, int]:
+        """The epoch that shows each model: that of the page, or the last one that it took part in."""
+        shown_first = [each for each in self.board.state.epochs if each.number != shown_epoch(self.board, None)]
+        every = [*shown_first, self.board.state.epochs[shown_epoch(self.board, None) - 1]]
+        return {model: each.number for each in every for model in each.models}
+
+    @cached_property
+    def _certificate(self) -> Certificate:
+        return self._sealed(shown_epoch(self.board, None))
+
+    def _sealed(self, epoch: int) -> Certificate:
+        at = self.board.events[-1].at.replace("+00:00", "Z")
+        return board_certificate(self.board, epoch).sealed(at)
+
+    @cached_property
+    def _pages(self) -> dict[int, ModelPages]:
+        """What the pages of models are made from, by epoch."""
+        main = shown_epoch(self.board, None)
+        links = {model: f"{file_name(model)}.html" for model in self._last_epoch}
+        address = f"{self.base_url.rstrip('/')}/{MODELS}/" if self.base_url else None
+        return {
+            epoch: ModelPages(
+                certificate=self._certificate if epoch == main else self._sealed(epoch),
+                title=self.title,
+                links=links,
+                home="../index.html",
+                address=address,
+            )
+            for epoch in set(self._last_epoch.values())
+        }
+
+    def _page(self) -> str:
+        base = self.base_url and self.base_url.rstrip("/")
+        return render_page(
+            self._certificate,
+            title=self.title,
+            model_info=self.info,
+            address=f"{base}/" if base else None,
+            picture=f"{base}/{PICTURE}" if base and self.has_picture else None,
+            pages={model: f"{MODELS}/{file_name(model)}.html" for model in self._last_epoch},
+        )
+
+    def _archive(self) -> Iterator[str]:
+        lines = export_lines(self.board.store)
+        first = next(lines)
+        if json.loads(first)["head"] != self.board.head:
+            raise BoardError(f"{self.board.name} has changed since it was opened; run the command again")
+        yield first
+        yield from lines
+
+    def _heads(self) -> Iterator[str]:
+        for event in self.board.events:
+            yield json.dumps({"event": event.seq, "hash": event.hash, "time": event.at}, separators=(",", ":")) + "\n"
+
+    def _how_to_verify(self) -> str:
+        files = "\n".join(f"* `{name}`: {what}" for name, what in FILES.items())
+        return _VERIFY.format(
+            title=shown(self.title, None).replace("\n", " "),
+            version=__version__,
+            command=verify_command(self._certificate.content),
+            events=len(self.board.events),
+            head=self.board.head,
+            files=files,
+        )
+
+
+_VERIFY = """\
+# How to verify this board
+
+With bbedge {version}, in this folder:
+
+```sh
+{command}
+```
+
+computes every event again from the stored scores, then the certificate, and says what differs.
+
+```sh
+bbedge verify board.jsonl
+```
+
+checks ...
+
+The board has {events:,} events; its head is
+
+    {head}
+
+{files}
+"""
