@@ -43,7 +43,7 @@ function rankingTable({ data, panel, names, labels, byPair, onPage, onArranged }
     const link = make("a", "page", "about");
     link.href = texts.pages[i];
     link.target = "_top";
-    link.setAttribute("aria-label", `All about ${labels[i]}`);
+    link.setAttribute("aria-label", `Page of ${labels[i]}`);
     return [link];
   }
   function rowOf(i) {
