@@ -19,9 +19,8 @@ from bbedge.errors import BoardError
 from bbedge.gate import Claim, Policy
 from bbedge.gate.gate import FirstRun, gate_after_runs
 from bbedge.gate.ledger import record, record_look, reserve
-from bbedge.ledger.chain import LedgerEvent
+from bbedge.ledger.chain import LedgerEvent, checksum, digest, pack, unpack
 from bbedge.ledger.store import Store, Vector
-from bbedge.ledger.vectors import checksum, digest, pack, unpack
 from bbedge.records.codec import canonical, plain
 from bbedge.records.events import checkpoint_place
 

@@ -25,9 +25,8 @@ from bbedge.board import Board, BoardDesign
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError, BoardError
 from bbedge.ledger.archive import export_lines
-from bbedge.ledger.chain import LedgerEvent
+from bbedge.ledger.chain import LedgerEvent, checksum, pack, unpack
 from bbedge.ledger.store import Store
-from bbedge.ledger.vectors import checksum, pack, unpack
 from bbedge.readers import read_scores
 from bbedge.records.codec import canonical
 from bbedge.verify.ledger import verify

@@ -17,9 +17,8 @@ from bbedge.core.copies import described
 from bbedge.core.leaderboard import Certifier
 from bbedge.core.scores import Scores
 from bbedge.errors import Argument, BbedgeError, BoardError, CopiedReplicateError, NoBoardError
-from bbedge.ledger.chain import LedgerEvent, checked_events
+from bbedge.ledger.chain import LedgerEvent, checked_events, digest
 from bbedge.ledger.store import Session, Vector
-from bbedge.ledger.vectors import digest
 from bbedge.records.codec import to_json
 from bbedge.records.design import Counting, IncompleteRule
 from bbedge.records.events import (

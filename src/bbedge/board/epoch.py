@@ -21,7 +21,7 @@ from bbedge.core.leaderboard import Certifier, Leaderboard
 from bbedge.core.looks import EarlyRecord, Look, LookCount
 from bbedge.core.views import HEADLINE
 from bbedge.errors import BoardError
-from bbedge.ledger.vectors import missing_checksum
+from bbedge.ledger.chain import missing_checksum
 from bbedge.records.events import (
     AttemptOutcome,
     ModelAdded,

@@ -18,8 +18,8 @@ from bbedge.core.leaderboard import Certifier
 from bbedge.core.scores import Scores
 from bbedge.core.views import HEADLINE
 from bbedge.errors import BoardError
+from bbedge.ledger.chain import checksum, pack, unpack
 from bbedge.ledger.store import Session
-from bbedge.ledger.vectors import checksum, pack, unpack
 from bbedge.records.events import checkpoint_place, upto_at
 from bbedge.records.values import Target
 from bbedge.text import counted, listed, quoted

@@ -168,7 +168,7 @@ def show(
     from bbedge.board.stored_scores import stored_scores
     from bbedge.board.words import claim_rows
     from bbedge.certificate.of_board import board_certificate, shown_epoch
-    from bbedge.display.board import show_budget, show_looks
+    from bbedge.display.reports import show_budget, show_looks
     from bbedge.display.terminal import MOST_ROWS, show_leaderboard
 
     board = open_board(place, design)
@@ -205,7 +205,7 @@ def show(
 def log(place: Place) -> None:
     """List every event in order, of a board or of a gate's ledger."""
     from bbedge.board.words import particulars
-    from bbedge.display.board import show_events
+    from bbedge.display.reports import show_events
     from bbedge.ledger.chain import checked_events
     from bbedge.ledger.store import Store
 

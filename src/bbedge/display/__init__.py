@@ -3,8 +3,8 @@
 `ranking` has the leaderboard row by row and `answer` the first sentences; `scope` says what is measured and promised.
 Every display takes its words from these three: `terminal`, `compact` (notebook, Markdown, LaTeX, badge) and `page`.
 `geometry` says where things are drawn: scales, ticks, rank bars, layers of graphs. `figures` and `plotting` draw them
-with matplotlib. `tables` makes tables of texts for terminals and Markdown. `board`, `gate`, `plan`, `reports` and
-`study` show what the commands of these names find.
+with matplotlib. `tables` makes tables of texts for terminals and Markdown. `gate`, `plan`, `study`
+and `reports` show what commands find.
 
 To show something else on the page, change a template in `page`: it reads the certificate and calls functions of
 `scope`, `page/facts`, `page/charts` and `page/drawing`. Displays see certificates, reports and findings, never a board,

@@ -20,8 +20,8 @@ from bbedge.display.tables import markdown_line, numbers, text_table
 from bbedge.errors import Argument, DataError
 from bbedge.files import write_whole
 from bbedge.records.codec import plain
+from bbedge.study.contenders import METRICS
 from bbedge.study.experiments import STUDIES
-from bbedge.study.measures import METRICS
 from bbedge.study.monte_carlo import Made, StudyNumber, StudyResults, read_made
 from bbedge.study.study import Published, Study, StudyColumn
 from bbedge.text import shown, shown_path

@@ -21,9 +21,8 @@ from bbedge.errors import Argument, Blank, BoardError, DataError, DesignError, N
 from bbedge.gate.admit import admit, admitted, confirmed_gate, copies_by_run
 from bbedge.gate.gate import FirstRun, Gate, usable_scores
 from bbedge.gate.uses import GateState, UseState, scores_of_systems
-from bbedge.ledger.chain import LedgerEvent, check_head
+from bbedge.ledger.chain import LedgerEvent, check_head, checksum, pack
 from bbedge.ledger.store import Session, Store, Vector
-from bbedge.ledger.vectors import checksum, pack
 from bbedge.records.codec import plain, to_json
 from bbedge.records.events import checkpoint_place
 from bbedge.records.gate import (

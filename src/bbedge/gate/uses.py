@@ -17,8 +17,8 @@ from bbedge.core.views import HEADLINE, METRIC
 from bbedge.errors import BoardError, DesignError
 from bbedge.gate.gate import FirstRun, Gate, gate_after_runs, usable_scores
 from bbedge.gate.verdicts import candidates_of
+from bbedge.ledger.chain import checksum, unpack
 from bbedge.ledger.store import Session
-from bbedge.ledger.vectors import checksum, unpack
 from bbedge.records.events import checkpoint_place, upto_at
 from bbedge.records.gate import ItemListing, UseBegun, UseDecided
 from bbedge.records.notes import Note

@@ -193,7 +193,7 @@ class GateStopping:
         now = self._progress
         if now is None or now.off is not None:
             return
-        from bbedge.evaluate.engines.inspect_scores import item_scores
+        from bbedge.evaluate.engines.inspect_hook import item_scores
 
         name, seen = f"{now.prefix}{id}", now.scores.setdefault(epoch, {})
         try:

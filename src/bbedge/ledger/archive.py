@@ -16,9 +16,8 @@ from msgspec import Meta, structs
 
 from bbedge.errors import BbedgeError, BoardError, FormatError, raise_first
 from bbedge.files import system_errors, write_whole
-from bbedge.ledger.chain import KINDS, LedgerEvent
+from bbedge.ledger.chain import KINDS, LedgerEvent, checksum
 from bbedge.ledger.store import Session, Store, Vector
-from bbedge.ledger.vectors import checksum
 from bbedge.records.codec import FILE_VERSION, check_file_version, convert, parse_json, plain
 from bbedge.records.events import Created, ItemsAdded
 from bbedge.records.gate import ItemListing, PolicyFrozen, UseBegun

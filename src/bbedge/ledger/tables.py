@@ -10,8 +10,7 @@ import sqlalchemy as sa
 from msgspec import Meta, Struct, structs
 
 from bbedge.errors import BoardError
-from bbedge.ledger.chain import LedgerEvent
-from bbedge.ledger.vectors import digest
+from bbedge.ledger.chain import LedgerEvent, digest
 from bbedge.records.codec import FILE_VERSION, check_file_version
 from bbedge.records.gate import PolicyFrozen
 from bbedge.records.values import LARGEST_STORED, Ordinal

@@ -1,6 +1,6 @@
 """Experiments whose truth is known: synthetic benchmarks, contenders, and how right their claims were.
 
-:mod:`synthetic` draws panels with known means, :mod:`contenders` names who takes part, :mod:`measures` says how right
+:mod:`synthetic` draws panels with known means, :mod:`contenders` names who takes part and says how right
 a claim was. :mod:`study` has what a study is; a setting says what one repetition draws, runs and measures.
 :mod:`monte_carlo` runs repetitions in chunks, each seeded by itself and kept on disk, and :mod:`results` sums them up.
 

@@ -30,7 +30,7 @@ from bbedge.core.arrays import Floats, load_arrays, write_archive
 from bbedge.errors import Argument, DataError, DomainError, FormatError
 from bbedge.files import replacing, system_errors
 from bbedge.records.values import Strict
-from bbedge.study.measures import METRICS
+from bbedge.study.contenders import METRICS
 from bbedge.study.study import Contest, Record, RepetitionSeeds, Setting, Study, StudyColumn
 from bbedge.text import shown_path
 from bbedge.workers import Crew
@@ -168,7 +168,7 @@ def fingerprint(study: Study) -> str:
     digest = hashlib.sha256(f"{__version__}\n{CHUNK}\n{study.settings!r}".encode())
     here = Path(__file__).parent
     sources = [each for room in ("core", "baselines", "gate") for each in sorted((here.parent / room).glob("*.py"))]
-    sources += [here / f"{name}.py" for name in ("contenders", "measures", "study", "synthetic")]
+    sources += [here / f"{name}.py" for name in ("contenders", "study", "synthetic")]
     sources += sorted({Path(inspect.getfile(type(setting))) for setting in study.settings})
     for source in sources:
         digest.update(source.read_bytes())

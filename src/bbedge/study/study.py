@@ -16,15 +16,20 @@ from bbedge.baselines.e_values import edges_at_looks
 from bbedge.core.arrays import Floats, Mask, space_on
 from bbedge.core.design import Design
 from bbedge.records.values import changed
-from bbedge.study.contenders import LIMIT, PILOT, claims, gives_ranks, pilot_edges, variant_design
-from bbedge.study.measures import (
+from bbedge.study.contenders import (
+    LIMIT,
+    PILOT,
+    claims,
     edge_measures,
+    gives_ranks,
+    pilot_edges,
     rank_intervals,
     rank_measures,
     resolved_measures,
     standing,
     top_k_alone,
     top_k_measures,
+    variant_design,
 )
 from bbedge.study.synthetic import SyntheticBenchmark
 

@@ -19,9 +19,8 @@ from bbedge.core.arrays import load_arrays
 from bbedge.errors import BbedgeError, BoardError
 from bbedge.gate.admit import VerifiedGate
 from bbedge.gate.admit import verify_session as verify_gate
-from bbedge.ledger.chain import LedgerEvent, check_head
+from bbedge.ledger.chain import LedgerEvent, check_head, digest
 from bbedge.ledger.store import Session, Store
-from bbedge.ledger.vectors import digest
 from bbedge.records.codec import canonical, plain, to_json
 from bbedge.records.events import (
     BoardEvent,

@@ -15,8 +15,7 @@ from bbedge.board import Board, BoardDesign
 from bbedge.core.arrays import write_archive
 from bbedge.core.scores import Scores
 from bbedge.ledger.archive import export_lines
-from bbedge.ledger.chain import LedgerEvent
-from bbedge.ledger.vectors import digest
+from bbedge.ledger.chain import LedgerEvent, digest
 from bbedge.records.codec import FILE_VERSION, canonical
 from bbedge.records.design import Headline, Views
 from unit.board import first_runs

@@ -13,7 +13,7 @@ from bbedge.core.checkpoints import first_run_plan
 from bbedge.core.leaderboard import Certifier
 from bbedge.errors import BoardError, CopiedReplicateError, DataError, DesignError
 from bbedge.ledger.archive import export_lines, import_lines
-from bbedge.ledger.vectors import pack
+from bbedge.ledger.chain import pack
 from bbedge.records.design import CheckpointRule
 from bbedge.records.events import ReplicateAdded, checkpoint_place, upto_at
 from bbedge.verify.ledger import verify_session

@@ -11,7 +11,7 @@ import pytest
 from bbedge.board import Board
 from bbedge.core.arrays import load_arrays, write_archive
 from bbedge.errors import BoardError
-from bbedge.ledger.vectors import digest
+from bbedge.ledger.chain import digest
 from bbedge.verify.ledger import verify
 from unit.board.boards import ITEMS, make, runs
 from unit.board.forging import event_after

@@ -15,7 +15,7 @@ from bbedge.core.leaderboard import certify_design
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError, BoardError, CopiedReplicateError
 from bbedge.ledger.archive import import_file, import_lines
-from bbedge.ledger.vectors import checksum, pack
+from bbedge.ledger.chain import checksum, pack
 from bbedge.verify.ledger import verify_session
 from unit.board.forging import parsed
 

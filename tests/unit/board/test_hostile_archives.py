@@ -20,8 +20,8 @@ import pytest
 from bbedge.errors import BbedgeError, FormatError
 from bbedge.ledger import archive as archives
 from bbedge.ledger.archive import export_lines, import_file, import_lines
+from bbedge.ledger.chain import digest
 from bbedge.ledger.store import Store
-from bbedge.ledger.vectors import digest
 from bbedge.verify.ledger import verify_session
 from unit.board import forging
 from unit.board.boards import make, runs

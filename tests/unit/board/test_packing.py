@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from bbedge.errors import BoardError
-from bbedge.ledger import vectors as packing
-from bbedge.ledger.vectors import checksum, digest, missing_checksum, pack, unpack
+from bbedge.ledger import chain as packing
+from bbedge.ledger.chain import checksum, digest, missing_checksum, pack, unpack
 
 KINDS = {
     "binary": st.sampled_from([0.0, 1.0]),

@@ -16,8 +16,8 @@ from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate, to_json
 from bbedge.certificate.of_board import board_document
 from bbedge.core.leaderboard import certify_pilot_top_k
-from bbedge.display.board import show_looks
 from bbedge.display.ranking import difference_interval
+from bbedge.display.reports import show_looks
 from bbedge.display.terminal import show_leaderboard
 from bbedge.errors import FormatError
 from bbedge.records.certificate import Document

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import pytest
 
 from bbedge.errors import DataError
-from bbedge.evaluate.engines.inspect_scores import item_scores
+from bbedge.evaluate.engines.inspect_hook import item_scores
 
 
 def scored(**values):

@@ -11,8 +11,8 @@ from inspect_ai.scorer import Score, mean, scorer
 
 from bbedge.errors import DataError, FormatError
 from bbedge.evaluate.engine import Sample
+from bbedge.evaluate.engines.inspect_hook import item_scores, judgements
 from bbedge.evaluate.engines.inspect_judging import _recordable, judging_scorers, mean_score
-from bbedge.evaluate.engines.inspect_scores import item_scores, judgements
 from bbedge.evaluate.journal import Journal
 from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.records.journal import Done

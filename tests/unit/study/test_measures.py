@@ -3,7 +3,7 @@ import pytest
 
 from bbedge.core.graph import Graph
 from bbedge.core.paths import closure_by_products
-from bbedge.study.measures import (
+from bbedge.study.contenders import (
     edge_measures,
     rank_intervals,
     rank_measures,

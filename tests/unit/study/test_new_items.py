@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from bbedge.study.contenders import METRICS
 from bbedge.study.experiments import STUDIES
 from bbedge.study.experiments.new_items import (
     NEW_ITEMS,
@@ -14,7 +15,6 @@ from bbedge.study.experiments.new_items import (
     ItemDraw,
     edges_after,
 )
-from bbedge.study.measures import METRICS
 from bbedge.study.study import RepetitionSeeds
 
 

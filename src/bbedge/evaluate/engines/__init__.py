@@ -1,6 +1,6 @@
 """Who runs the models: Inspect AI, lm-evaluation-harness, or any program that writes a score file.
 
-``inspect`` and its hook, judgements, models and scores are the only modules of the engines that import Inspect.
+``inspect`` and its hook, judgements and models are the only modules of the engines that import Inspect.
 ``process`` starts programs and ends them with all that they have started; ``command`` runs any program through it, and
 ``lm_eval`` the harness, whose own Python runs ``lm_eval_driver`` and ``lm_eval_requests``: these two import nothing of
 bbedge. An engine scores a sample completely or reports that it failed, and keeps nothing between two samples.

@@ -26,15 +26,17 @@ from bbedge.credentials import redacted_record, secret_values
 from bbedge.errors import DataError
 from bbedge.evaluate.engine import JudgementKey, Sample
 from bbedge.evaluate.engines.inspect_hook import (
+    JUDGEMENTS,
     Attempt,
     answered_requests,
     asking,
     attempt_now,
+    item_number,
+    item_scores,
     models_without_seed,
     refuse_empty_events,
 )
 from bbedge.evaluate.engines.inspect_models import tokens_of
-from bbedge.evaluate.engines.inspect_scores import JUDGEMENTS, item_number, item_scores
 from bbedge.records.journal import Judged, Usage
 from bbedge.text import quoted
 

@@ -18,8 +18,7 @@ from bbedge.core.arrays import Floats
 from bbedge.core.design import Design
 from bbedge.core.scores import Scores
 from bbedge.errors import DataError
-from bbedge.study.contenders import DIRECT, LIMIT, WHOLE_ALPHA
-from bbedge.study.measures import edge_measures, so_far
+from bbedge.study.contenders import DIRECT, LIMIT, WHOLE_ALPHA, edge_measures, so_far
 from bbedge.study.study import Contest, Published, Record, RepetitionSeeds, Study, StudyColumn
 from bbedge.study.synthetic import SyntheticBenchmark
 

@@ -11,7 +11,7 @@ from scipy.special import bdtr, betaincinv, stdtrit
 from bbedge.core.arrays import Floats, Ints
 from bbedge.core.scores import Scores
 from bbedge.gate import Claim, Gate, Policy
-from bbedge.study.measures import so_far
+from bbedge.study.contenders import so_far
 from bbedge.study.study import Record, RepetitionSeeds, Study, StudyColumn
 
 Verdicts = Ints

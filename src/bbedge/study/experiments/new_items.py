@@ -12,7 +12,7 @@ from bbedge.baselines.means import item_t_holm_edges
 from bbedge.core.arrays import Floats, Mask
 from bbedge.core.certifier import Certifier
 from bbedge.core.design import Design
-from bbedge.study.measures import edge_measures
+from bbedge.study.contenders import edge_measures
 from bbedge.study.study import Record, RepetitionSeeds, Study, StudyColumn
 
 NEW_ITEMS, NEW_ITEMS_PLANNED = "new items", "new items, planned"
