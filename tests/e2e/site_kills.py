@@ -28,10 +28,8 @@ CHANGES = ("open", "os.link", "os.mkdir", "os.rename", "os.remove", "os.rmdir", 
 USERS = {"CNAME": b"example.org", ".git/HEAD": b"ref: main", "models/note.txt": b"mine"}
 
 
-def contents(folder: Path) -> dict[str, bytes] | None:
-    """The files of a folder; nothing if it is not there."""
-    if not folder.exists():
-        return None
+def contents(folder: Path) -> dict[str, bytes]:
+    """The files of a folder; none if it is not there."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -64,7 +62,7 @@ def dying(work: Callable[[], None], moment: int) -> bool:
 def changes_a_file(arguments: tuple[object, ...]) -> bool:
     """Whether a file is opened for writing, or a folder to have its names on the disk."""
     flags = arguments[2]
-    return not isinstance(flags, int) or bool(flags & (os.O_WRONLY | os.O_RDWR)) or os.path.isdir(str(arguments[0]))
+    return not isinstance(flags, int) or bool(flags & (os.O_WRONLY | os.O_RDWR)) or Path(str(arguments[0])).is_dir()
 
 
 def boards(folder: Path) -> tuple[Board, Board]:
@@ -106,7 +104,8 @@ def main(kind: str, folder: Path, step: int) -> Counter[str]:
     old = contents(folder / "whole")
     publish(new_board, folder / "whole")
     new = contents(folder / "whole")
-    assert old and new and old != new and USERS.items() <= new.items()
+    assert old != new
+    assert USERS.items() <= new.items()
     found: Counter[str] = Counter()
     place = folder / "cut" / "site"
     for moment in range(0, 10_000, step):
@@ -122,7 +121,7 @@ def main(kind: str, folder: Path, step: int) -> Counter[str]:
             found[f"then {state(place, old, new, kind)}"] += 1
         publish(new_board, place)
         assert contents(place) == new, moment
-        assert os.listdir(place.parent) == ["site"], moment
+        assert [each.name for each in place.parent.iterdir()] == ["site"], moment
     else:
         raise AssertionError("it never ended")
     return found
@@ -131,7 +130,7 @@ def main(kind: str, folder: Path, step: int) -> Counter[str]:
 def state(place: Path, old: dict[str, bytes], new: dict[str, bytes], kind: str) -> str:
     """Which of the two a reader sees, or that there is nothing, which must then be found beside it."""
     seen = contents(place)
-    if seen is None:
+    if not seen:
         assert kind == "renames", "the folder is gone"
         assert any(contents(each) == old for each in place.parent.iterdir()), "the old folder is lost"
         return "none"

@@ -143,8 +143,15 @@ def write_certificate(
     if to.html is not None:
         from bbedge.display.page import TITLE, render_page
 
-        addresses = {"address": to.address(to.html), "picture": to.address(to.picture)}
-        write_whole(to.html, render_page(certificate, title=title or TITLE, model_info=info, items=items, **addresses))
+        page = render_page(
+            certificate,
+            title=title or TITLE,
+            model_info=info,
+            items=items,
+            address=to.address(to.html),
+            picture=to.address(_write_picture(certificate, to, title)),
+        )
+        write_whole(to.html, page)
     # Standard output comes last: its reader may close it early, and the files must still be written.
     documents: list[tuple[Path | None, Callable[[], str]]] = [
         (to.json, certificate.to_json),
@@ -154,6 +161,28 @@ def write_certificate(
         if out is not None:
             _write(out, text())
     return results_console(json_out=STANDARD_OUTPUT if STANDARD_OUTPUT in (to.json, to.markdown) else None)
+
+
+def _write_picture(certificate: Certificate, to: Output, title: str | None) -> Path | None:
+    """Draw the picture of the page, if the options ask for one and Matplotlib is there; where it is."""
+    if to.picture is None or lacks_picture(to.base_url):
+        return None
+    from bbedge.display.hero import CANVAS, hero_figure
+    from bbedge.display.plotting import save_figure
+
+    save_figure(hero_figure(certificate, title=title), to.picture, canvas=CANVAS)
+    return to.picture
+
+
+def lacks_picture(base_url: str | None) -> bool:
+    """Say that there is no picture where one was to be drawn and cannot be."""
+    from bbedge.display.plotting import can_draw
+
+    if base_url is None or can_draw():
+        return False
+    note = "There is no picture for links, which Matplotlib draws; install it with: pip install matplotlib"
+    say(note, console=results_console(json_out=STANDARD_OUTPUT))
+    return True
 
 
 def exit_if_contradicted(result: Certificate | Leaderboard) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from bbedge.cli.board_add import Place
 from bbedge.cli.options import grouped
-from bbedge.cli.output import board_title, exit_if_contradicted, model_info, say, spinner
+from bbedge.cli.output import board_title, exit_if_contradicted, lacks_picture, model_info, say, spinner
 from bbedge.records.output import SiteOptions
 from bbedge.text import counted, shown_path
 
@@ -35,24 +35,25 @@ def publish(
     [bold]Exit codes[/bold]  0 success, 2 bad input, 5 contradiction: the pages say so
     """
     from bbedge.board import Board
+    from bbedge.certificate.of_board import shown_epoch
     from bbedge.display.page import TITLE
     from bbedge.site.publish import Site
 
     with spinner() as progress:
         progress("opening the board")
         board = Board.open(place)
+        models = board.state.epochs[shown_epoch(board, None) - 1].models
         site = Site(
             board=board,
             title=options.title or board_title(place) or TITLE,
             base_url=options.base_url,
-            info=model_info(options.model_info, board.leaderboard().design.models),
+            info=model_info(options.model_info, models),
         )
         written = site.publish(folder, progress=progress)
     say(
-        f"Published {board.name} in {shown_path(folder)}: {counted(len(written.changed), 'file')} changed, "
-        f"{written.unchanged:,} did not, {len(written.removed):,} removed.",
+        f"Published {board.name} in {shown_path(folder)}: {counted(len(written.changed), 'file')} written, "
+        f"{written.unchanged:,} unchanged, {len(written.removed):,} removed.",
         f"{counted(len(board.events), 'event')}, head {board.head}",
     )
-    if options.base_url and not site.has_picture:
-        say("There is no picture for links, because Matplotlib is not installed: pip install matplotlib")
-    exit_if_contradicted(board.leaderboard())
+    lacks_picture(options.base_url)
+    exit_if_contradicted(site.certificate)

@@ -6,6 +6,9 @@ from typing import Literal
 
 from bbedge.records.values import Count, Digest, Name, Positive, Record, Time
 
+RowEvent = Literal["added", "re-scored", "retired"]
+"""What happens to the row of a model: it comes, has new scores, or is run no more."""
+
 
 class SiteManifest(Record, frozen=True, kw_only=True):
     """The file that makes a folder one that may be published into again: only what it lists is ever replaced."""
@@ -22,7 +25,7 @@ class RowChange(Record, frozen=True, kw_only=True):
 
     model: Name
     """The model of the row."""
-    what: Literal["added", "re-scored", "retired"]
+    what: RowEvent
     """What happened."""
     event: Positive
     """The place of the event in the ledger."""

@@ -1,4 +1,4 @@
-"""What a published board consists of: every file follows from the board alone, so that the same board is the same bytes.
+"""What a published board consists of. Every file follows from the board: the same board is the same bytes.
 
 No file states when it was made: the time of a page is that of the last event.
 """
@@ -8,10 +8,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
 
 from bbedge._version import __version__
@@ -24,7 +24,7 @@ from bbedge.display.hero import CANVAS, hero_figure
 from bbedge.display.page import FILES, render_page
 from bbedge.display.page.model import ModelPages
 from bbedge.display.page.table import ModelInfo
-from bbedge.display.plotting import save_figure
+from bbedge.display.plotting import can_draw, save_figure
 from bbedge.errors import BoardError, DomainError
 from bbedge.ledger.archive import export_lines
 from bbedge.site.feed import atom_feed
@@ -77,12 +77,12 @@ class Site:
     @property
     def has_picture(self) -> bool:
         """Whether there is a picture: its address must be known, and Matplotlib there to draw it."""
-        return self.base_url is not None and find_spec("matplotlib") is not None
+        return self.base_url is not None and can_draw()
 
     def files(self, progress: Callable[[str], None]) -> Iterator[tuple[str, Content]]:
         """Every file by its path, with its content."""
         progress("computing the certificate")
-        certificate, pages = self._certificate, self._pages
+        certificate, pages = self.certificate, self._pages
         yield ".nojekyll", ""  # GitHub Pages then shows the files as they are
         progress("writing the board")
         yield "board.jsonl", self._archive()
@@ -112,7 +112,8 @@ class Site:
         return {model: each.number for each in every for model in each.models}
 
     @cached_property
-    def _certificate(self) -> Certificate:
+    def certificate(self) -> Certificate:
+        """What is certified of the last epoch that has runs, at the time of the last event."""
         return self._sealed(shown_epoch(self.board, None))
 
     def _sealed(self, epoch: int) -> Certificate:
@@ -127,7 +128,7 @@ class Site:
         address = f"{self.base_url.rstrip('/')}/{MODELS}/" if self.base_url else None
         return {
             epoch: ModelPages(
-                certificate=self._certificate if epoch == main else self._sealed(epoch),
+                certificate=self.certificate if epoch == main else self._sealed(epoch),
                 title=self.title,
                 links=links,
                 home="../index.html",
@@ -139,10 +140,10 @@ class Site:
     def _page(self) -> str:
         base = self.base_url and self.base_url.rstrip("/")
         return render_page(
-            self._certificate,
+            self.certificate,
             title=self.title,
             model_info=self.info,
-            address=f"{base}/" if base else None,
+            address=f"{base}/index.html" if base else None,
             picture=f"{base}/{PICTURE}" if base and self.has_picture else None,
             pages={model: f"{MODELS}/{file_name(model)}.html" for model in self._last_epoch},
         )
@@ -159,38 +160,49 @@ class Site:
         for event in self.board.events:
             yield json.dumps({"event": event.seq, "hash": event.hash, "time": event.at}, separators=(",", ":")) + "\n"
 
+    def _options(self) -> list[str]:
+        """What to add to the command that publishes the board, to write the same again."""
+        base = ["--base-url", self.base_url] if self.base_url else []
+        return ["--title", shown(self.title, None), *base, *(["--model-info", "FILE"] if self.info else [])]
+
     def _how_to_verify(self) -> str:
         files = "\n".join(f"* `{name}`: {what}" for name, what in FILES.items())
         return _VERIFY.format(
-            title=shown(self.title, None).replace("\n", " "),
             version=__version__,
-            command=verify_command(self._certificate.content),
+            command=verify_command(self.certificate.content),
             events=len(self.board.events),
             head=self.board.head,
             files=files,
+            options=shlex.join(self._options()),
         )
 
 
 _VERIFY = """\
 # How to verify this board
 
-With bbedge {version}, in this folder:
+The board has {events:,} events. The hash of the last one, its head, covers the whole history, scores included:
+
+    {head}
+
+Two commands check it, with bbedge {version}, in this folder:
 
 ```sh
 {command}
 ```
 
-computes every event again from the stored scores, then the certificate, and says what differs.
+computes every event of the board again from its scores, then the certificate, and compares them field by field.
 
 ```sh
-bbedge verify board.jsonl
+bbedge verify index.html board.jsonl
 ```
 
-checks ...
+does the same with the certificate that is inside the page, which its table and drawings are made from.
 
-The board has {events:,} events; its head is
+To compare the other files, write them again from the board. With the same versions of bbedge and its libraries they
+have the same bytes; another processor may round the last digits of evidence in another way:
 
-    {head}
+    bbedge board import board.jsonl copy.bbedge
+    bbedge publish copy.bbedge copy {options}
 
 {files}
 """

@@ -1,4 +1,4 @@
-"""Every row that was ever on the leaderboard: when it came, when its scores changed, when it went, and by which event."""
+"""Every row that was ever on the leaderboard: when it came, was scored again and went, and by which event."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bbedge.certificate.exports import cell
 from bbedge.certificate.numbers import Units
 from bbedge.ledger.chain import LedgerEvent
 from bbedge.records.events import Created, ItemsAdded, ModelAdded, ModelRetired, ReplicateAdded
-from bbedge.records.site import RowChange
+from bbedge.records.site import RowChange, RowEvent
 from bbedge.text import counted
 
 HEADS = ("model", "what", "time", "event", "hash", "epoch", "why", "mean", "missing", "scores")
@@ -52,7 +52,7 @@ def _changes(event: LedgerEvent, runs: _Runs) -> Iterator[RowChange]:
     content = event.content
     epoch = 1 if isinstance(content, Created) else content.epoch
 
-    def change(model: str, what: str, why: str, **more: Any) -> RowChange:  # noqa: ANN401 - the other fields
+    def change(model: str, what: RowEvent, why: str, **more: Any) -> RowChange:  # noqa: ANN401 - the other fields
         time = event.at.replace("+00:00", "Z")
         return RowChange(
             model=model, what=what, event=event.seq, hash=event.hash, time=time, epoch=epoch, why=why, **more

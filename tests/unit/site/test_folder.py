@@ -29,7 +29,7 @@ def without_manifest(folder):
 
 
 def is_alone(target):
-    return os.listdir(target.parent) == [target.name]
+    return list(target.parent.iterdir()) == [target]
 
 
 def test_a_folder_has_these_files_and_a_list_of_them(target):
@@ -84,7 +84,7 @@ def test_files_of_others_stay_what_they_are(target):
         "models/mine.txt": "mine",
     }
     assert (target / ".git" / "refs").is_dir()
-    assert os.readlink(target / "link") == "nowhere"
+    assert str((target / "link").readlink()) == "nowhere"
     assert (target / "CNAME").stat().st_ino == inode
     assert is_alone(target)
 
@@ -204,7 +204,7 @@ def test_names_of_folders_may_be_long_and_alike(tmp_path):
         write_folder(tmp_path / name, [("index.html", name)])
     for name in names:
         write_folder(tmp_path / name, [("index.html", f"{name} again")])
-    assert sorted(os.listdir(tmp_path)) == sorted(names)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
     assert [(tmp_path / name / "index.html").read_text() for name in names] == [f"{name} again" for name in names]
 
 

@@ -73,8 +73,8 @@ def render_page(
     """The page as ASCII text: safe from any mail program's idea of an encoding.
 
     ``model_info`` adds columns that the user knows, ``items`` the scores of single items. ``address`` is where the page
-    will be, ``picture`` where its picture will be: whoever links to the page shows them. ``pages`` has the address of the
-    page of each model, where the page is part of a published board, which has all of :data:`FILES`.
+    will be, ``picture`` where its picture will be: whoever links to the page shows them. ``pages`` has the page of
+    each model, where the page is part of a published board, which has all of :data:`FILES`.
 
     Names may contain markup. The template escapes every text, the data are JSON that cannot end its element, scripts
     set text and never markup, and a content security policy allows only the page's own style and script.

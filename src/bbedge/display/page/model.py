@@ -61,24 +61,30 @@ class ModelPages:
         certificate, labels = self.certificate, self.certificate.labels
         place = certificate.names.index(model)
         row, style = self._rows[0][place], _style()
-        drawn, listed = (certificate_forest(certificate, against=model, most=most) for most in (MOST_DRAWN, MOST_LISTED))
-        page = templates().get_template("model.html").render(
-            whole=certificate,
-            title=shown(self.title, 120),
-            name=shown(model, None),
-            row=row,
-            said=self._answer(place),
-            counts=self._counts(place),
-            views=list(self._views(model)),
-            drawn=drawn,
-            listed=listed,
-            results=_RESULTS,
-            links={labels[i]: self.links[name] for i, name in enumerate(certificate.names)},
-            changes=list(changes)[::-1],
-            home=self.home,
-            address=self.address and f"{self.address}{self.links[model]}",
-            policy=content_policy(style=style),
-            style=Markup(style),  # files of this package
+        drawn, listed = (
+            certificate_forest(certificate, against=model, most=most) for most in (MOST_DRAWN, MOST_LISTED)
+        )
+        page = (
+            templates()
+            .get_template("model.html")
+            .render(
+                whole=certificate,
+                title=shown(self.title, 120),
+                name=shown(model, None),
+                row=row,
+                said=self._answer(place),
+                counts=self._counts(place),
+                views=list(self._views(model)),
+                drawn=drawn,
+                listed=listed,
+                results=_RESULTS,
+                links={labels[i]: self.links[name] for i, name in enumerate(certificate.names)},
+                changes=list(changes)[::-1],
+                home=self.home,
+                address=self.address and f"{self.address}{self.links[model]}",
+                policy=content_policy(style=style),
+                style=Markup(style),  # files of this package
+            )
         )
         return page.encode("ascii", "xmlcharrefreplace").decode("ascii")
 
