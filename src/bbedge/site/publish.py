@@ -48,7 +48,7 @@ def file_name(model: str) -> str:
     that differ by case or signs, and keeps names such as ``con``, which Windows reserves, from standing alone.
 
     >>> file_name("GPT-4.1 (mini)"), file_name("../x")
-    ('gpt-4-1-mini-fbd8ebb5a6b32e3d', 'x-f55cf66c29bc9de6')
+    ('gpt-4-1-mini-ebd1b24b7b00ab3c', 'x-d6b96a97d147daaa')
     """
     words = "-".join(_WORDS.findall(model.lower()))[:_LONGEST].strip("-")
     own = hashlib.sha256(model.encode("utf-8")).hexdigest()[:16]

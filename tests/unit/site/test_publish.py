@@ -133,6 +133,12 @@ def test_a_board_that_changed_meanwhile_is_not_published_by_halves(tmp_path):
     assert {path: path.read_bytes() for path in (tmp_path / "site").rglob("*") if path.is_file()} == before
 
 
+def test_progress_is_shown_page_by_page(tmp_path):
+    said = []
+    Site(board=boards.make(tmp_path), title="Board").publish(tmp_path / "site", progress=said.append)
+    assert [text for text in said if text.startswith("page")] == ["page 1 of 3", "page 2 of 3", "page 3 of 3"]
+
+
 def test_names_of_files_distinguish_names_that_look_alike():
     names = [
         "gpt-4",
