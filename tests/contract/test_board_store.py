@@ -6,11 +6,13 @@ import os
 import signal
 import subprocess
 import sys
+from urllib.parse import quote
 
 import pytest
 
 from bbedge.errors import BoardError
 from bbedge.ledger.chain import LedgerEvent
+from bbedge.ledger.heads import LedgerHead, read_heads
 from bbedge.ledger.store import Store, Vector
 from unit.board.forging import event_after
 
@@ -50,6 +52,12 @@ def everything(store: Store) -> tuple[object, ...]:
         return session.events(), session.head(), places, data, session.cache()
 
 
+def with_heads(place: str) -> set[str]:
+    """What may be in the folder of a board: its file, and that of its heads."""
+    name = place.rpartition("/")[2]
+    return {name, f"{name}.heads.jsonl"}
+
+
 def test_a_new_store_is_empty_and_can_be_opened_again(place):
     made(place).close()
     again = Store(place)
@@ -80,7 +88,7 @@ def test_before_the_first_transaction_is_kept_there_is_nothing(place, tmp_path, 
         session.append(chain(1)[0])
     assert everything(store) == everything(Store(place))
     assert len(everything(store)[0]) == 1
-    assert {file.name.rpartition("/")[2] for file in tmp_path.iterdir()} <= {place.rpartition("/")[2]}
+    assert {file.name for file in tmp_path.iterdir()} <= with_heads(place)
 
 
 def test_two_stores_that_are_about_to_make_the_board_make_one(place):
@@ -108,7 +116,7 @@ def test_a_board_that_must_be_new_gives_way_to_one_that_came_meanwhile(place, tm
         with pytest.raises(BoardError, match="a board is here already"), new.write_first():
             pass
     assert everything(Store(place))[4] == {0: b"quick"}
-    assert {file.name for file in tmp_path.iterdir()} <= {place.rpartition("/")[2]}
+    assert {file.name for file in tmp_path.iterdir()} <= with_heads(place)
 
 
 def test_opening_leaves_no_trace_where_there_is_no_board(place, tmp_path):
@@ -339,6 +347,21 @@ def test_when_the_server_drops_the_connection_nothing_is_kept(new_place, sql):
         )
         session.put_vectors(1, [vector()])
     assert everything(store) == ([], None, [], {}, {})
+
+
+def test_the_heads_of_a_database_are_in_the_file_that_its_url_names(new_place, tmp_path):
+    place, file = new_place("postgresql"), tmp_path / "of a database.jsonl"
+    named = f"{place}?heads={quote(str(file))}"
+    with Store(named, create=True).write() as session:
+        for event in chain(2):
+            session.append(event)
+    heads = [LedgerHead.from_event(event) for event in chain(2)]
+    assert read_heads(file) == heads
+    with Store(place).write() as session:  # without the parameter there is no file to append to
+        session.append(chain(3)[-1])
+    assert read_heads(file) == heads
+    Store(named)
+    assert [head.number for head in read_heads(file)] == [1, 2, 3]
 
 
 def test_two_boards_in_two_places_do_not_meet(new_place, kind):

@@ -42,6 +42,7 @@ Work = TypeVar("Work")
 
 _FILE_WIDTH = 120  # a file or a CI log has no width of its own
 _SQLITE = b"SQLite format 3\0"
+_ARCHIVES = (b'{"kind":"bbedge-board"', b'{"kind":"bbedge-gate"')
 
 
 @contextmanager
@@ -224,6 +225,15 @@ def is_board(source: str) -> bool:
             return file.read(len(_SQLITE)) == _SQLITE
     except OSError:
         return False  # reading it as a certificate gives the message
+
+
+def is_archive(place: str) -> bool:
+    """Whether a file is the archive of a board or of a gate's ledger."""
+    try:
+        with Path(place).open("rb") as file:
+            return file.read(max(map(len, _ARCHIVES))).startswith(_ARCHIVES)
+    except OSError:
+        return False  # reading it as something else gives the message
 
 
 def model_info(path: Path | None, models: Collection[str]) -> ModelInfo | None:

@@ -6,8 +6,8 @@ from typing import Literal
 
 from bbedge.records.values import Count, Digest, Name, Positive, Record, Time
 
-RowEvent = Literal["added", "re-scored", "retired"]
-"""What happens to the row of a model: it comes, has new scores, or is run no more."""
+RowEvent = Literal["added", "re-scored", "retired", "withdrawn"]
+"""What happens to the row of a model: it comes, has new scores, is run no more, or is hidden."""
 
 
 class SiteManifest(Record, frozen=True, kw_only=True):

@@ -27,6 +27,8 @@ from bbedge.display.page.table import ModelInfo
 from bbedge.display.plotting import can_draw, save_figure
 from bbedge.errors import BoardError, DomainError
 from bbedge.ledger.archive import export_lines
+from bbedge.ledger.heads import PUBLISHED_NAME as HEADS
+from bbedge.ledger.heads import LedgerHead, check_heads, read_heads
 from bbedge.site.feed import atom_feed
 from bbedge.site.folder import Content, Written, write_folder
 from bbedge.site.rows import by_model, row_changes, rows_csv
@@ -69,9 +71,14 @@ class Site:
     """What else is known of the models, for the table."""
 
     def publish(self, folder: Path, *, progress: Callable[[str], None] = lambda text: None) -> Written:
-        """Write the folder, or bring it up to date; see :func:`bbedge.site.folder.write_folder`."""
+        """Write the folder, or bring it up to date; see :func:`bbedge.site.folder.write_folder`.
+
+        A board that lacks an event whose head the folder states, or has another, is refused.
+        """
         if self.board.store.is_inside(folder):
             raise DomainError(f"{shown_path(folder)}: the board is in this folder; choose another one")
+        if (folder / HEADS).is_file():
+            check_heads(self.board.events, read_heads(folder))  # whoever reads the folder would find another history
         return write_folder(folder, self.files(progress))
 
     @property
@@ -87,7 +94,7 @@ class Site:
         progress("writing the board")
         yield "board.jsonl", self._archive()
         yield "certificate.json", certificate.to_json()
-        yield "heads.jsonl", self._heads()
+        yield HEADS, (LedgerHead.from_event(event).line for event in self.board.events)
         changes = row_changes(self.board)
         yield "rows.csv", rows_csv(changes, certificate.units)
         yield "feed.xml", atom_feed(self.board, title=self.title, address=self.base_url)
@@ -156,10 +163,6 @@ class Site:
         yield first
         yield from lines
 
-    def _heads(self) -> Iterator[str]:
-        for event in self.board.events:
-            yield json.dumps({"event": event.seq, "hash": event.hash, "time": event.at}, separators=(",", ":")) + "\n"
-
     def _options(self) -> list[str]:
         """What to add to the command that publishes the board, to write the same again."""
         base = ["--base-url", self.base_url] if self.base_url else []
@@ -191,12 +194,14 @@ Two commands check it, with bbedge {version}, in this folder:
 ```
 
 computes every event of the board again from its scores, then the certificate, and compares them field by field.
+`bbedge verify index.html board.jsonl` does the same with the certificate inside the page.
 
 ```sh
-bbedge verify index.html board.jsonl
+bbedge board verify board.jsonl --heads heads.jsonl
 ```
 
-does the same with the certificate that is inside the page, which its table and drawings are made from.
+checks every event and the heads. Give it a `heads.jsonl` that you kept from an earlier visit, too: it finds a history
+that was rewritten or rolled back since.
 
 To compare the other files, write them again from the board. With the same versions of bbedge and its libraries they
 have the same bytes; another processor may round the last digits of evidence in another way:

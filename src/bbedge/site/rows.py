@@ -14,7 +14,7 @@ from bbedge.board.stored_scores import StoredScores
 from bbedge.certificate.exports import cell
 from bbedge.certificate.numbers import Units
 from bbedge.ledger.chain import LedgerEvent
-from bbedge.records.events import Created, ItemsAdded, ModelAdded, ModelRetired, ReplicateAdded
+from bbedge.records.events import Created, ItemsAdded, ModelAdded, ModelRetired, ModelWithdrawn, ReplicateAdded
 from bbedge.records.site import RowChange, RowEvent
 from bbedge.text import counted
 
@@ -78,6 +78,8 @@ def _changes(event: LedgerEvent, runs: _Runs) -> Iterator[RowChange]:
             yield change(model, "added", f"added with {counted(len(vectors), 'run')}", scores=vectors, **seen)
         case ModelRetired(model=model):
             yield change(model, "retired", "it is run no more")
+        case ModelWithdrawn(model=model, reason=reason):
+            yield change(model, "withdrawn", reason)
 
 
 def by_model(changes: Iterable[RowChange]) -> Mapping[str, Sequence[RowChange]]:

@@ -232,7 +232,10 @@ def test_figures_have_both():
         forest = certificate_forest(each)
         assert forest is not None
         assert ("thin: on new items" in forest_figure(forest).axes[0].get_xlabel()) == is_there
-    words = " ".join(text.get_text() for text in hero_figure(certificate).axes[0].texts)
+
+
+def test_the_picture_for_a_link_has_both_answers():
+    words = " ".join(text.get_text() for text in hero_figure(opposing(9, **BOTH, planned=9)).axes[0].texts)
     assert words.index("On these 69 items, a beats b.") < words.index(f"On {KIND}, either model could be best.")
 
 

@@ -49,7 +49,7 @@ FILES = {
     "board.jsonl": "everything that is needed to compute the board again",
     "certificate.json": "the certificate",
     "heads.jsonl": "the head of the ledger after every event",
-    "rows.csv": "every row that was ever shown: added, re-scored, retired, when and why",
+    "rows.csv": "every row that was ever shown: added, re-scored, retired, withdrawn, when and why",
     "feed.xml": "an Atom feed of what was certified",
     "badge.svg": "a badge of the board",
     "manifest.json": "the SHA-256 of every file",

@@ -73,6 +73,7 @@ class ModelPages:
                 name=shown(model, None),
                 row=row,
                 said=self._answer(place),
+                reasons=[each.reason for each in certificate.withdrawn if each.model == model],
                 counts=self._counts(place),
                 views=list(self._views(model)),
                 drawn=drawn,
@@ -91,7 +92,7 @@ class ModelPages:
     @cached_property
     def _rows(self) -> Sequence[Sequence[ModelRow]]:
         """The table of each view, the headline first."""
-        return [model_rows(each) for each in (self.certificate, *self.certificate.views)]
+        return [model_rows(each, withdrawn=True) for each in (self.certificate, *self.certificate.views)]
 
     def _answer(self, place: int) -> str:
         """What is certified of the model's rank."""

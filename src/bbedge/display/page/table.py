@@ -131,7 +131,7 @@ class PageView:
     certificate: Certificate
     """What is shown: what the document says, and not what the run that made it knows besides."""
     rows: tuple[ModelRow, ...]
-    """Its table."""
+    """All models; those of withdrawn ones are not in the table."""
     pages: Mapping[str, str] = field(default_factory=dict)
     """The address of the page of each model, by name; empty where models have none."""
 
@@ -139,7 +139,7 @@ class PageView:
     def from_certificate(cls, certificate: Certificate, pages: Mapping[str, str] | None = None) -> PageView:
         """The view that a certificate is of."""
         written = certificate if certificate.pairs is not None else replace(certificate, leaderboard=None)
-        return cls(certificate=written, rows=model_rows(written), pages=pages or {})
+        return cls(certificate=written, rows=model_rows(written, withdrawn=True), pages=pages or {})
 
     @property
     def open_rows(self) -> int:
@@ -169,6 +169,8 @@ class PageView:
             "counts": [(row.beats, row.loses_to) for row in made],
             **({"pages": [self.pages[name] for name in certificate.names]} if self.pages else {}),
             "retired": [row.index for row in made if row.is_retired],
+            "withdrawn": [row.index for row in made if row.is_withdrawn],
+            "opens": [row.index for row in made if row.opens_group],
             "cuts": [row.index for row in made if row.cut_above],
             "evidence": [evidence_share(each.log_e - each.log_threshold)[0] for each in certificate.content.outlook],
         }
