@@ -252,7 +252,8 @@ def verify(
 ) -> None:
     """Recompute every look from the stored scores and check every event, of a board or of a gate's ledger.
 
-    BOARD may also be an archive (.jsonl) that export or publish wrote. With published heads, a ledger that was rolled back or rewritten is found, and so are two histories of one ledger.
+    BOARD may also be an archive (.jsonl) that export or publish wrote. With published heads, a ledger that was rolled
+    back or rewritten is found, and so are two histories of one ledger.
 
     [bold]Exit codes[/bold]  0 all is in order, 2 it is not, or bad input, 7 published events are missing at the end, 8
     published events were rewritten, 9 two heads of one number were published
@@ -274,8 +275,8 @@ def verify(
     if design is not None:
         open_board(place, design)
     say(
-        f"{name or store.name}: all is in order. {counted(done.events, 'event')}, {counted(done.vectors, 'score vector')}, "
-        f"{counted(*done.found)}, {done.spent:.4g} of the error budget spent.\nHead {done.head}"
+        f"{name or store.name}: all is in order. {counted(done.events, 'event')}, "
+        f"{counted(done.vectors, 'score vector')}, {counted(*done.found)}, {done.spent:.4g} of the error budget spent.\nHead {done.head}"
         + (f"\n{counted(len(published), 'published head')} found in it." if published else ""),
     )
 

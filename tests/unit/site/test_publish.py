@@ -12,7 +12,7 @@ from bbedge.certificate.certificate import Certificate
 from bbedge.display.compact import badge, board_badge
 from bbedge.display.page.model import ModelPages
 from bbedge.display.ranking import difference_interval, model_rows
-from bbedge.errors import BoardError
+from bbedge.errors import BoardError, RewrittenError, RolledBackError
 from bbedge.records.codec import parse_json
 from bbedge.site.publish import Site, file_name
 from unit.board import boards
@@ -172,3 +172,37 @@ def test_many_views_and_models_are_listed_near_by(tmp_path, monkeypatch):
     page = (tmp_path / "site" / "models" / f"{file_name('m07')}.html").read_text()
     assert page.count('<td class="plot"') == 1 + 5
     assert "All 29 comparisons" in page
+
+
+def test_a_withdrawn_row_keeps_its_page_its_history_and_its_reason(tmp_path):
+    board = boards.make(tmp_path)
+    board.add(boards.runs(np.random.default_rng(1), "abc", 9))
+    board.withdraw("b", "trained <on> the items")
+    Site(board=board, title="Board").publish(tmp_path / "site")
+    words = text_of((tmp_path / "site" / "models" / f"{file_name('b')}.html").read_text())
+    assert "Withdrawn: trained <on> the items The table does not show this model." in words
+    assert "withdrawn trained <on> the items" in words
+    assert "Withdrawn:" not in text_of((tmp_path / "site" / "models" / f"{file_name('a')}.html").read_text())
+    row = model_rows(board.certificate(), withdrawn=True)[board.certificate().names.index("b")]
+    assert f"Mean {row.mean}" in words
+    last = (tmp_path / "site" / "rows.csv").read_text().splitlines()[-1]
+    assert last.startswith(f"b,withdrawn,{board.events[-1].at[:19]}Z,11,{board.head},1,trained <on> the items")
+    page = (tmp_path / "site" / "index.html").read_text()
+    assert f'<td><a href="models/{file_name("b")}.html"><bdi>b</bdi></a></td>' in page
+    badge_text = (tmp_path / "site" / "models" / f"{file_name('b')}.svg").read_text()
+    assert f"withdrawn · event 11, {board.head[:8]}" in unescape(badge_text)
+
+
+def test_another_history_is_not_published_over_the_first(tmp_path):
+    board = boards.make(tmp_path)
+    board.add(boards.runs(np.random.default_rng(1), "abc", 2))
+    Site(board=board, title="Board").publish(tmp_path / "site")
+    before = (tmp_path / "site" / "index.html").read_bytes()
+    with pytest.raises(RolledBackError, match="ahead of the ledger"):
+        Site(board=board.as_of(board.events[1].hash), title="Board").publish(tmp_path / "site")
+    (tmp_path / "other").mkdir()
+    other = boards.make(tmp_path / "other")
+    other.add(boards.runs(np.random.default_rng(2), "abc", 3))
+    with pytest.raises(RewrittenError, match="the history was rewritten"):
+        Site(board=other, title="Board").publish(tmp_path / "site")
+    assert (tmp_path / "site" / "index.html").read_bytes() == before
