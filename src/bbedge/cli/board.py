@@ -274,10 +274,10 @@ def verify(
         done = check(store, head=head, heads=published)
     if design is not None:
         open_board(place, design)
+    counts = f"{counted(done.events, 'event')}, {counted(done.vectors, 'score vector')}, {counted(*done.found)}"
     say(
-        f"{name or store.name}: all is in order. {counted(done.events, 'event')}, "
-        f"{counted(done.vectors, 'score vector')}, {counted(*done.found)}, {done.spent:.4g} of the error budget spent.\nHead {done.head}"
-        + (f"\n{counted(len(published), 'published head')} found in it." if published else ""),
+        f"{name or store.name}: all is in order. {counts}, {done.spent:.4g} of the error budget spent.\n"
+        f"Head {done.head}" + (f"\n{counted(len(published), 'published head')} found in it." if published else ""),
     )
 
 

@@ -63,7 +63,7 @@ def test_a_model_of_an_earlier_version_alone_is_shown_as_it_was_then(tmp_path):
     Site(board=board, title="Board").publish(tmp_path / "site")
     words = text_of((tmp_path / "site" / "models" / f"{file_name('b')}.html").read_text())
     before = board.certificate(1)
-    assert f"Mean {model_rows(before)[before.names.index('b')].mean}" in words
+    assert f"Mean {model_rows(before, withdrawn=True)[before.names.index('b')].mean}" in words
     assert "6 items · 6 runs" in words
 
 

@@ -63,7 +63,8 @@ def test_lines_say_what_happened_and_why(tmp_path):
     assert tuple(rows[0]) == HEADS
     of_b = [(row["what"], row["event"], row["epoch"], row["why"]) for row in rows if row["model"] == "b"]
     runs = [("re-scored", str(1 + run), "1", f"run {run}") for run in range(1, 6)]
-    assert of_b == [("added", "1", "1", "the board began"), *runs, ("retired", "9", "1", "it is run no more")]
+    gone = [("retired", "9", "1", "it is run no more"), ("withdrawn", "10", "1", "its authors asked for it")]
+    assert of_b == [("added", "1", "1", "the board began"), *runs, *gone]
     of_d = [(row["what"], row["why"]) for row in rows if row["model"] == "d"]
     assert of_d[0] == ("added", "added with 5 runs")
     assert of_d[2] == ("re-scored", "epoch 2 began with 2 new items: evidence starts again")
