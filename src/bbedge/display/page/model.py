@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import files
 from typing import NamedTuple
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.display.forest import Forest, certificate_forest
-from bbedge.display.page import content_policy, templates
+from bbedge.display.page import written
 from bbedge.display.ranking import ModelRow, model_rows, ordinal
 from bbedge.display.scope import awaited, has_evidence, headline_name
 from bbedge.records.site import RowChange
@@ -56,38 +55,31 @@ class ModelPages:
 
     def page(self, model: str, changes: Sequence[RowChange]) -> str:
         """The page as ASCII text; every text is escaped, and nothing is fetched or run."""
-        from markupsafe import Markup
-
         certificate, labels = self.certificate, self.certificate.labels
-        place = certificate.names.index(model)
-        row, style = self._rows[0][place], _style()
+        place, board, name = certificate.names.index(model), shown(self.title, 120), shown(model, None)
         drawn, listed = (
             certificate_forest(certificate, against=model, most=most) for most in (MOST_DRAWN, MOST_LISTED)
         )
-        page = (
-            templates()
-            .get_template("model.html")
-            .render(
-                whole=certificate,
-                title=shown(self.title, 120),
-                name=shown(model, None),
-                row=row,
-                said=self._answer(place),
-                reasons=[each.reason for each in certificate.withdrawn if each.model == model],
-                counts=self._counts(place),
-                views=list(self._views(model)),
-                drawn=drawn,
-                listed=listed,
-                results=_RESULTS,
-                links={labels[i]: self.links[name] for i, name in enumerate(certificate.names)},
-                changes=list(changes)[::-1],
-                home=self.home,
-                address=self.address and f"{self.address}{self.links[model]}",
-                policy=content_policy(style=style),
-                style=Markup(style),  # files of this package
-            )
-        )
-        return page.encode("ascii", "xmlcharrefreplace").decode("ascii")
+        answered, counts = self._answer(place), self._counts(place)
+        content = {
+            "whole": certificate,
+            "board": board,
+            "name": name,
+            "row": self._rows[0][place],
+            "said": f"{answered} {counts}",
+            "answered": answered,
+            "counts": counts,
+            "reasons": [each.reason for each in certificate.withdrawn if each.model == model],
+            "views": list(self._views(model)),
+            "drawn": drawn,
+            "listed": listed,
+            "results": _RESULTS,
+            "links": {labels[i]: self.links[each] for i, each in enumerate(certificate.names)},
+            "changes": list(changes)[::-1],
+            "home": self.home,
+        }
+        address = self.address and f"{self.address}{self.links[model]}"
+        return written("model.html", content, title=f"{shown(model, 60)} · {board}", styles=STYLES, address=address)
 
     @cached_property
     def _rows(self) -> Sequence[Sequence[ModelRow]]:
@@ -127,8 +119,3 @@ class ModelPages:
             forest = certificate_forest(each, against=model, most=most) if is_drawn else None
             name = headline_name(whole) if each is whole else shown(each.name or "")
             yield ModelView(name, rows[place], forest)
-
-
-def _style() -> str:
-    folder = files("bbedge.display.page")
-    return "".join(folder.joinpath(name).read_text(encoding="ascii") for name in STYLES)
