@@ -87,13 +87,13 @@ def lists_by_item(value, items, key=""):
 
 
 def test_the_readme_says_what_the_certificate_says(board):
-    assert board.readme() == (board.folder / "README.md").read_text(encoding="utf-8"), "run `make gallery`"
+    assert board.readme() == (board.folder / "README.md").read_text(encoding="utf-8"), "run `make docs-outputs`"
 
 
 def test_the_story_has_the_numbers_of_the_certificates(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "docs" / "generate"))
     page = import_module("gallery_tables").page()
-    assert page == (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8"), "run `make gallery`"
+    assert page == (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8"), "run `make docs-outputs`"
     assert page.count("../gallery/") == len(BOARDS) + 1
 
 

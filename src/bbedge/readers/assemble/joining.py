@@ -26,7 +26,7 @@ from bbedge.readers.assemble.shaping import (
 )
 from bbedge.readers.choices import field_naming_models, replicates_are_seeds
 from bbedge.readers.logs.naming import check_same_questions, merge_models, merged_notes, refuse_shared_names
-from bbedge.readers.logs.runs import Watch, check_caches, check_copies, run_notes
+from bbedge.readers.logs.runs import Watch, check_caches, check_copies, run_notes, shared_seed_note
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.metrics import MetricScales, mirrored_note
 from bbedge.readers.sources import Sources, find_sources, fingerprint
@@ -161,6 +161,7 @@ def join_rows(
         blocked="block" in coder.vocabularies,
         notes=(
             *(_log_notes(logs, watch, replicates) if logs else ()),
+            *([shared_seed_note(replicates)] if are_seeds and not logs else ()),
             *(scales.notes() if scales is not None else ()),
             *([mirrored_note(*reading.score_range)] if reading.less_is_better else ()),
             *wide_notes(tables, reading),
