@@ -175,11 +175,11 @@ def _write_picture(certificate: Certificate, to: Output, title: str | None) -> P
     return to.picture
 
 
-def lacks_picture(base_url: str | None) -> bool:
+def lacks_picture(address: str | None) -> bool:
     """Say that there is no picture where one was to be drawn and cannot be."""
     from bbedge.display.plotting import can_draw
 
-    if base_url is None or can_draw():
+    if address is None or can_draw():
         return False
     note = "There is no picture for links, which Matplotlib draws; install it with: pip install matplotlib"
     say(note, console=results_console(json_out=STANDARD_OUTPUT))

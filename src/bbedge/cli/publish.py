@@ -10,7 +10,7 @@ import typer
 from bbedge.cli.board_add import Place
 from bbedge.cli.options import grouped
 from bbedge.cli.output import board_title, exit_if_contradicted, lacks_picture, model_info, say, spinner
-from bbedge.records.output import SiteOptions
+from bbedge.records.output import PageOptions
 from bbedge.text import counted, shown_path
 
 
@@ -19,7 +19,7 @@ def publish(
     place: Place,
     folder: Annotated[Path, typer.Argument(help="The folder to write: new, empty, or written by this command.")],
     *,
-    options: SiteOptions,
+    options: PageOptions,
 ) -> None:
     """Write a board as a static folder: pages, a feed, badges, and all that is needed to check them.
 
@@ -46,7 +46,7 @@ def publish(
         site = Site(
             board=board,
             title=options.title or board_title(place) or TITLE,
-            base_url=options.base_url,
+            address=options.base_url,
             info=model_info(options.model_info, models),
         )
         written = site.publish(folder, progress=progress)

@@ -29,9 +29,10 @@ from bbedge.errors import BoardError, DomainError
 from bbedge.ledger.archive import export_lines
 from bbedge.ledger.heads import PUBLISHED_NAME as HEADS
 from bbedge.ledger.heads import LedgerHead, check_heads, read_heads
+from bbedge.records.values import grouped
 from bbedge.site.feed import atom_feed
 from bbedge.site.folder import Content, Written, write_folder
-from bbedge.site.rows import by_model, row_changes, rows_csv
+from bbedge.site.rows import row_changes, rows_csv
 from bbedge.text import shown, shown_path
 
 PICTURE = "picture.png"
@@ -65,7 +66,7 @@ class Site:
     """Where everything comes from."""
     title: str
     """The heading of its pages."""
-    base_url: str | None = None
+    address: str | None = None
     """The address of the folder, if it is known: pages then state theirs, and there is a picture for links."""
     info: ModelInfo | None = None
     """What else is known of the models, for the table."""
@@ -84,7 +85,7 @@ class Site:
     @property
     def has_picture(self) -> bool:
         """Whether there is a picture: its address must be known, and Matplotlib there to draw it."""
-        return self.base_url is not None and can_draw()
+        return self.address is not None and can_draw()
 
     def files(self, progress: Callable[[str], None]) -> Iterator[tuple[str, Content]]:
         """Every file by its path, with its content."""
@@ -97,12 +98,12 @@ class Site:
         yield HEADS, (LedgerHead.from_event(event).line for event in self.board.events)
         changes = row_changes(self.board)
         yield "rows.csv", rows_csv(changes, certificate.units)
-        yield "feed.xml", atom_feed(self.board, title=self.title, address=self.base_url)
+        yield "feed.xml", atom_feed(self.board, title=self.title, address=self.address)
         yield "verify.md", self._how_to_verify()
         yield "badge.svg", board_badge(certificate, label=self.title)
         if self.has_picture:
             yield PICTURE, lambda path: save_figure(hero_figure(certificate, title=self.title), path, canvas=CANVAS)
-        history = by_model(changes)
+        history = grouped((each.model, each) for each in changes)
         for number, (model, changed) in enumerate(history.items(), start=1):
             progress(f"page {number:,} of {len(history):,}")
             view = pages[self._last_epoch[model]]
@@ -132,7 +133,7 @@ class Site:
         """What the pages of models are made from, by epoch."""
         main = shown_epoch(self.board, None)
         links = {model: f"{file_name(model)}.html" for model in self._last_epoch}
-        address = f"{self.base_url.rstrip('/')}/{MODELS}/" if self.base_url else None
+        address = f"{self.address.rstrip('/')}/{MODELS}/" if self.address else None
         return {
             epoch: ModelPages(
                 certificate=self.certificate if epoch == main else self._sealed(epoch),
@@ -145,7 +146,7 @@ class Site:
         }
 
     def _page(self) -> str:
-        base = self.base_url and self.base_url.rstrip("/")
+        base = self.address and self.address.rstrip("/")
         return render_page(
             self.certificate,
             title=self.title,
@@ -165,7 +166,7 @@ class Site:
 
     def _options(self) -> list[str]:
         """What to add to the command that publishes the board, to write the same again."""
-        base = ["--base-url", self.base_url] if self.base_url else []
+        base = ["--base-url", self.address] if self.address else []
         return ["--title", shown(self.title, None), *base, *(["--model-info", "FILE"] if self.info else [])]
 
     def _how_to_verify(self) -> str:

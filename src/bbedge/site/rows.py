@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -52,11 +52,11 @@ def _changes(event: LedgerEvent, runs: _Runs) -> Iterator[RowChange]:
     content = event.content
     epoch = 1 if isinstance(content, Created) else content.epoch
 
+    time = event.at.replace("+00:00", "Z")
+    about: dict[str, Any] = {"event": event.seq, "hash": event.hash, "time": time, "epoch": epoch}
+
     def change(model: str, what: RowEvent, why: str, **more: Any) -> RowChange:  # noqa: ANN401 - the other fields
-        time = event.at.replace("+00:00", "Z")
-        return RowChange(
-            model=model, what=what, event=event.seq, hash=event.hash, time=time, epoch=epoch, why=why, **more
-        )
+        return RowChange(model=model, what=what, why=why, **about, **more)
 
     match content:
         case Created():
@@ -80,14 +80,6 @@ def _changes(event: LedgerEvent, runs: _Runs) -> Iterator[RowChange]:
             yield change(model, "retired", "it is run no more")
         case ModelWithdrawn(model=model, reason=reason):
             yield change(model, "withdrawn", reason)
-
-
-def by_model(changes: Iterable[RowChange]) -> Mapping[str, Sequence[RowChange]]:
-    """What happened to each row, in the order in which they came."""
-    found: dict[str, list[RowChange]] = {}
-    for each in changes:
-        found.setdefault(each.model, []).append(each)
-    return found
 
 
 def rows_csv(changes: Iterable[RowChange], units: Units) -> str:

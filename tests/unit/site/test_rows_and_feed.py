@@ -13,9 +13,10 @@ from bbedge.board import Board, BoardDesign
 from bbedge.certificate.numbers import Units
 from bbedge.core.scores import Scores
 from bbedge.records.events import ModelAdded, ReplicateAdded
+from bbedge.records.values import grouped
 from bbedge.site import feed as feed_module
 from bbedge.site.feed import atom_feed
-from bbedge.site.rows import HEADS, by_model, row_changes, rows_csv
+from bbedge.site.rows import HEADS, row_changes, rows_csv
 from unit.board import boards
 from unit.board.forging import after_a_pilot, in_parts_with_attempts, whole_life, with_views_and_gaps
 
@@ -52,7 +53,7 @@ def test_every_event_that_changes_a_row_has_a_line(board):
             assert row["scores"].split() == list(content.vectors)
     retired = {row["model"] for row in rows if row["what"] == "retired"}
     assert retired == set(board.state.retired)
-    for changes in by_model(row_changes(board)).values():
+    for changes in grouped((each.model, each) for each in row_changes(board)).values():
         assert [each.what for each in changes].count("added") == 1
         assert changes[0].what == "added"
         assert [each.event for each in changes] == sorted(each.event for each in changes)

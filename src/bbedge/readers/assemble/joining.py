@@ -12,7 +12,7 @@ from msgspec import structs
 
 from bbedge.errors import Argument, Blank, DomainError, FormatError
 from bbedge.readers.assemble.coding import Coder
-from bbedge.readers.assemble.grid import grouped, ordered_replicates
+from bbedge.readers.assemble.grid import ordered_replicates
 from bbedge.readers.assemble.pairing import path_notes, with_runs
 from bbedge.readers.assemble.shaping import (
     Described,
@@ -21,6 +21,8 @@ from bbedge.readers.assemble.shaping import (
     check_directions,
     check_headline,
     check_one_metric,
+    check_questions,
+    check_runs,
     describe,
     wide_notes,
 )
@@ -36,6 +38,7 @@ from bbedge.readers.tables.roles import METRIC, ORIGINAL, ColumnError, chosen_co
 from bbedge.readers.tables.shaped import ShapedTable
 from bbedge.records.notes import Note
 from bbedge.records.reading import UNIT, Reading
+from bbedge.records.values import grouped
 from bbedge.text import quoted, shown_path
 
 if TYPE_CHECKING:
@@ -114,6 +117,7 @@ def join_rows(
     for role in ("replicate", "block", ORIGINAL):
         check_alike(tables, roles, role)
     check_directions(tables, roles, reading)
+    check_questions(tables, roles)
 
     # The scales of metrics map the scores before they are coded.
     scale = reading.score_range if mapped else None
@@ -149,6 +153,7 @@ def join_rows(
             not logs and all(is_seed(its_roles["replicate"]) for its_roles in roles)
         )
         names = ", ".join(table.name for table in tables)
+        check_runs(coder.names("replicate"), roles, reading)
         replicates = ordered_replicates(coder.names("replicate"), are_seeds=are_seeds, tables=names)
     return CodedRows(
         coder=coder,
