@@ -11,13 +11,14 @@ import numpy as np
 
 from bbedge.errors import Argument, Part
 from bbedge.readers.assemble.coding import Coder, RowChunk
-from bbedge.readers.assemble.grid import Grid, grouped
+from bbedge.readers.assemble.grid import Grid
 from bbedge.readers.assemble.pairing import model_of_files, path_pattern
 from bbedge.readers.choices import Candidate, OpenChoiceError
 from bbedge.readers.evidence import PART_OF_ITEM, is_called, plain_name
 from bbedge.readers.tables import Table
 from bbedge.readers.tables.columns import ROLES, Role
 from bbedge.readers.tables.shaped import BETWEEN, ShapedTable
+from bbedge.records.values import grouped
 from bbedge.text import listed, quoted, shown, shown_path
 
 _NUMBER = "remove one, or give repeated runs different numbers in a column named replicate"

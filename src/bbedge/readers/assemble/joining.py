@@ -12,7 +12,7 @@ from msgspec import structs
 
 from bbedge.errors import Argument, Blank, DomainError, FormatError
 from bbedge.readers.assemble.coding import Coder
-from bbedge.readers.assemble.grid import grouped, ordered_replicates
+from bbedge.readers.assemble.grid import ordered_replicates
 from bbedge.readers.assemble.pairing import path_notes, with_runs
 from bbedge.readers.assemble.shaping import (
     Described,
@@ -38,6 +38,7 @@ from bbedge.readers.tables.roles import METRIC, ORIGINAL, ColumnError, chosen_co
 from bbedge.readers.tables.shaped import ShapedTable
 from bbedge.records.notes import Note
 from bbedge.records.reading import UNIT, Reading
+from bbedge.records.values import grouped
 from bbedge.text import quoted, shown_path
 
 if TYPE_CHECKING:

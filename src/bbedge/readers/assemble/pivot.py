@@ -17,7 +17,7 @@ from bbedge.core.scores import JudgedScores, Scores, SeenCopies
 from bbedge.errors import Argument, DataError
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.assemble.duplicates import check_unique
-from bbedge.readers.assemble.grid import Grid, Names, Spool, grouped, one_by_one, ordered_replicates, spooled
+from bbedge.readers.assemble.grid import Grid, Names, Spool, one_by_one, ordered_replicates, spooled
 from bbedge.readers.assemble.missing_refusal import LAID_OUT, refusal, too_large, why_not_covered
 from bbedge.readers.assemble.missing_scores import (
     AXES,
@@ -37,6 +37,7 @@ from bbedge.readers.evidence import are_benchmarks
 from bbedge.readers.logs.naming import padded_names, similar_models
 from bbedge.readers.tables.columns import is_seed
 from bbedge.records.notes import Note, without_folders
+from bbedge.records.values import grouped
 from bbedge.text import counted, listed, quoted
 
 if TYPE_CHECKING:

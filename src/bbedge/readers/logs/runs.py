@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bbedge.errors import DataError
-from bbedge.readers.assemble.grid import grouped, natural_key
+from bbedge.readers.assemble.grid import natural_key
 from bbedge.readers.logs.contract import LogRun, LogSample
 from bbedge.records.notes import Note
+from bbedge.records.values import grouped
 from bbedge.text import counted, listed, quoted, shown, shown_path
 
 _EXAMPLES = 3
