@@ -33,9 +33,13 @@ def test_every_study_runs_and_is_shown(bbedge, tmp_path, name):
     page = (folder / "README.md").read_text(encoding="utf-8")
     assert f"bbedge study run {name} --repetitions 1 --seed 1" in page
     assert study.title in (tmp_path / "README.md").read_text(encoding="utf-8")
-    shown = bbedge("study", "show", name, "--out", str(tmp_path))
+    web = tmp_path / "study.html"
+    shown = bbedge("study", "show", name, "--out", str(tmp_path), "--html", str(web))
     assert shown.code == 0
     assert study.settings[-1].name in shown.out
+    assert "Wrote the page to" in shown.out
+    assert web.read_text(encoding="ascii").startswith("<!doctype html>")
+    assert study.title in web.read_text(encoding="ascii")
 
 
 def small(out: Path, *more: str) -> list[str]:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bbedge._version import __version__
-from bbedge.cli.output import results_console
+from bbedge.cli.output import results_console, say_written
 from bbedge.errors import DomainError
+from bbedge.files import write_whole
 from bbedge.text import shown_path
 from bbedge.workers import Crew
 
@@ -114,7 +115,14 @@ def run(
 
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(help="Name of the study.", show_default=False)], out: Out = Path("studies")
+    name: Annotated[str, typer.Argument(help="Name of the study.", show_default=False)],
+    out: Out = Path("studies"),
+    html_out: Annotated[
+        Path | None,
+        typer.Option(
+            "--html", metavar="OUT.html", help="Write a web page: one file that needs no network.", show_default=False
+        ),
+    ] = None,
 ) -> None:
     """Print the results of a study next to the numbers of the paper."""
     from bbedge.display.study import setting_tables, show_study
@@ -123,7 +131,13 @@ def show(
 
     study = find(name)
     results, made = read_results(out / study.name, study)
-    show_study(results_console(), study, setting_tables(study, results), made=made.sentence())
+    if html_out is not None:
+        from bbedge.display.page.study import results_page
+
+        write_whole(html_out, results_page(study, results, made))
+    console = results_console()
+    show_study(console, study, setting_tables(study, results), made=made.sentence())
+    say_written(console, page=html_out)
 
 
 def _run_one(study: Study, made: Made, crew: Crew, device: str | None, out: Path) -> None:

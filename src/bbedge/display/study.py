@@ -177,7 +177,8 @@ def study_page(study: Study, results: StudyResults, made: Made) -> str:
         *(f"# {study.title}", "", study.question, ""),
         *("![Curves of every setting](figure.png)", "", *repeats),
         *("## Numbers", "", *_legend(study, results), *settings),
-        *("## What to know", "", *_differences(tables), *(f"* {note}" for note in study.notes), ""),
+        *("## What to know", "", *(f"* {_plain(line)}" for line in agreements(tables))),
+        *(*(f"* {note}" for note in study.notes), ""),
         *("## How it was made", "", study.setup, "", made.sentence(), ""),
         *("```", made.command(study), "```", ""),
         "All numbers, at every look: [results.csv](results.csv). The figure for print: [figure.svg](figure.svg).",
@@ -186,17 +187,26 @@ def study_page(study: Study, results: StudyResults, made: Made) -> str:
     return "\n".join(lines)
 
 
-def _legend(study: Study, results: StudyResults) -> Iterable[str]:
+def definitions(study: Study, results: StudyResults) -> Iterable[tuple[str, str]]:
+    """What the measured metrics of the tables are called, and what they mean."""
     measured = {row.metric for row in results.rows}
     for name in dict.fromkeys(column.metric for column in study.table if column.metric in measured):
-        metric = METRICS[name]
-        yield f"* **{metric.label}**: {metric.meaning}."
-    yield "* In brackets or after ±: the pointwise 95 % Monte Carlo interval."
+        yield METRICS[name].label, f"{METRICS[name].meaning}."
+
+
+def reading(study: Study) -> Iterable[str]:
+    """How to read the numbers of the tables."""
+    yield "In brackets or after ±: the pointwise 95 % Monte Carlo interval."
     if study.published:
         yield (
-            "* After the slash: the paper's number; **≠** marks those that differ from ours by more than both Monte "
-            "Carlo intervals."
+            "After the slash: the paper's number; ≠ marks those that differ from ours by more than both Monte Carlo "
+            "intervals."
         )
+
+
+def _legend(study: Study, results: StudyResults) -> Iterable[str]:
+    yield from (f"* **{label}**: {meaning}" for label, meaning in definitions(study, results))
+    yield from (f"* {line.replace('≠', '**≠**')}" for line in reading(study))
     yield ""
 
 
@@ -208,13 +218,13 @@ def _markdown(table: SettingTable) -> Iterable[str]:
         yield markdown_line([method, *(f"{cell.ours}{paper}" for cell, paper in zip(cells, papers, strict=True))])
 
 
-def _differences(tables: Sequence[SettingTable]) -> Iterable[str]:
+def agreements(tables: Sequence[SettingTable]) -> Iterable[str]:
     """How many of the paper's numbers were met, setting by setting."""
     for table in tables:
         printed = [cell for row in table.cells for cell in row if cell.paper]
         if printed:
             met = sum(not cell.differs for cell in printed)
-            yield f"* {_plain(table.setting)}: {met} of {len(printed)} published numbers agree with ours."
+            yield f"{table.setting}: {met} of {len(printed)} published numbers agree with ours."
 
 
 def _plain(text: str) -> str:
@@ -301,8 +311,7 @@ def study_figure(study: Study, results: StudyResults, *, width: float | None = N
         rows = groups * len(metrics)
         figure = Figure(figsize=(1.2 + 3.0 * columns, 0.9 + 2.3 * rows), layout="constrained")
         axes = figure.subplots(rows, columns, squeeze=False).reshape(groups, len(metrics), columns)
-        methods = dict.fromkeys(method for setting in settings for method in results.methods(setting))
-        looks = {method: _look(i, method) for i, method in enumerate(methods)}
+        looks = method_looks(results)
         panels = axes.transpose(0, 2, 1).reshape(-1, len(metrics))  # a row for each setting
         for setting, its_panels in zip(settings, panels[: len(settings)], strict=True):
             for metric, ax in zip(metrics, its_panels, strict=True):
@@ -317,13 +326,19 @@ def study_figure(study: Study, results: StudyResults, *, width: float | None = N
         found = {
             label: handle for ax in axes.ravel() for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
         }
-        labels = [*filter(found.__contains__, methods), "target level"]
+        labels = [*filter(found.__contains__, looks), "target level"]
         found["target level"] = Line2D([], [], **_TARGET)
         # In inches: what a line and a letter take, on the average.
         fitting = int((width or figure.get_figwidth()) / (0.6 + 0.08 * sum(map(len, labels)) / len(labels)))
         ncols = max(1, min(len(labels), 2 + 2 * min(columns, 2), fitting))
         figure.legend([found[label] for label in labels], labels, loc="outside upper center", ncols=ncols)
         return figure
+
+
+def method_looks(results: StudyResults) -> dict[str, dict[str, Any]]:
+    """How the curve of each method looks, in every panel."""
+    methods = dict.fromkeys(method for setting in results.settings() for method in results.methods(setting))
+    return {method: _look(place, method) for place, method in enumerate(methods)}
 
 
 def _look(place: int, method: str) -> dict[str, Any]:
@@ -337,23 +352,39 @@ def _look(place: int, method: str) -> dict[str, Any]:
     }
 
 
+def target_level(metric: str) -> float | None:
+    """What a metric should not exceed, or should reach; none if it has no such level."""
+    return {"alpha": _ALPHA, "1 - alpha": 1.0 - _ALPHA}.get(METRICS[metric].target or "")
+
+
+def value_range(results: StudyResults, metric: str, top: float) -> tuple[float, float]:
+    """Where the axis of a metric starts and ends; ``top`` is the largest value on it, or 1."""
+    if METRICS[metric].target == "alpha" and max(r.value for r in results.rows if r.metric == metric) < 2 * _ALPHA:
+        return -0.004, 2.2 * _ALPHA  # all are small: let the reader see how small
+    if METRICS[metric].kind == "share" or metric in ("power", "standing power", "false"):
+        return -0.03, 1.03
+    return 0.0, 1.05 * top
+
+
+def curves_over_looks(results: StudyResults, setting: str, metric: str) -> dict[str, list[StudyNumber]]:
+    """A metric look by look, of each method that has it."""
+    curves = {
+        method: [row for row in results.curve(setting, method, metric) if row.replicate is not None]
+        for method in results.methods(setting)
+    }
+    return {method: curve for method, curve in curves.items() if curve}
+
+
 def _panel(ax: Axes, results: StudyResults, setting: str, metric: str, looks: dict[str, dict[str, Any]]) -> None:
-    top, its_metric = 1.0, METRICS[metric]
-    for method in results.methods(setting):
-        curve = [row for row in results.curve(setting, method, metric) if row.replicate is not None]
-        if curve:
-            at, values = [row.replicate or 0 for row in curve], [row.value for row in curve]
-            ax.plot(at, values, label=method, **looks[method])
-            low, high = [row.low for row in curve], [row.high for row in curve]
-            ax.fill_between(at, low, high, color=looks[method]["color"], alpha=0.12, lw=0)
-            top = max(top, *values)
-    target = {"alpha": _ALPHA, "1 - alpha": 1.0 - _ALPHA}.get(its_metric.target or "")
+    top = 1.0
+    for method, curve in curves_over_looks(results, setting, metric).items():
+        at, values = [row.replicate or 0 for row in curve], [row.value for row in curve]
+        ax.plot(at, values, label=method, **looks[method])
+        low, high = [row.low for row in curve], [row.high for row in curve]
+        ax.fill_between(at, low, high, color=looks[method]["color"], alpha=0.12, lw=0)
+        top = max(top, *values)
+    target = target_level(metric)
     if target is not None:
         ax.axhline(target, **_TARGET, zorder=1)
-    if its_metric.target == "alpha" and max(row.value for row in results.rows if row.metric == metric) < 2 * _ALPHA:
-        ax.set_ylim(-0.004, 2.2 * _ALPHA)  # all are small: let the reader see how small
-    elif its_metric.kind == "share" or metric in ("power", "standing power", "false"):
-        ax.set_ylim(-0.03, 1.03)
-    else:
-        ax.set_ylim(bottom=0.0, top=1.05 * top)
+    ax.set_ylim(value_range(results, metric, top))
     ax.margins(x=0.01)
