@@ -51,6 +51,17 @@ class SubmittedModel(Strict, frozen=True, kw_only=True):
     """How many scores it has."""
 
 
+class SubmittedScores(Strict, frozen=True, kw_only=True):
+    """The scores in numbers: what anyone can compute from the table."""
+
+    models: Annotated[tuple[SubmittedModel, ...], Meta(min_length=1)]
+    """The models, in the order of their names."""
+    items: Positive
+    """The number of items."""
+    runs: Positive
+    """The number of runs."""
+
+
 class Submission(Strict, frozen=True, kw_only=True):
     """What a submission states."""
 
@@ -62,12 +73,8 @@ class Submission(Strict, frozen=True, kw_only=True):
     """Who hands it in."""
     protocol: Annotated[str, Meta(max_length=20_000)] = ""
     """How the runs were made, in words."""
-    models: Annotated[tuple[SubmittedModel, ...], Meta(min_length=1)]
-    """The models, in the order of their names."""
-    items: Positive
-    """The number of items."""
-    runs: Positive
-    """The number of runs."""
+    scores: SubmittedScores
+    """What it claims of the scores."""
     table: PackedFile
     """The table of all scores, as they are."""
     sources: Annotated[tuple[Name, ...], Meta(min_length=1, max_length=MOST_FILES)]

@@ -29,9 +29,7 @@ def add(board: Board, path: str | os.PathLike[str], **counting: Unpack[Counting]
     with opened(path) as (submission, folder):
         check_fits(board, submission, shown_path(path))
         scores = table_scores(board, folder)
-        return board.add_submission(
-            scores, by=submission.who, submission=known, trust=trust_of(submission), **counting
-        )
+        return board.add_submission(scores, by=submission.who, submission=known, trust=trust_of(submission), **counting)
 
 
 def trust_of(submission: Submission) -> Trust:

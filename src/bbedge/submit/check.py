@@ -38,10 +38,13 @@ def check(path: str | os.PathLike[str], board: str | os.PathLike[str] | None = N
     path = Path(path).absolute()
     sha256 = digest(path)
     checks: list[SubmissionCheck] = []
-    submission, brought = None, ()
+    submission: Submission | None = None
+    brought: tuple[str, ...] = ()
     try:
         with opened(path) as (submission, folder):
-            checks.append(_check("archive", "holds", f"{counted(len(submission.files) + 1, 'file')}: all hashes are right"))
+            checks.append(
+                _check("archive", "holds", f"{counted(len(submission.files) + 1, 'file')}: all hashes are right")
+            )
             checks += _own_checks(submission, folder)
         if board is not None and all(each.status != "fails" for each in checks):
             brought = _tried(path, Path(board).absolute())
@@ -57,7 +60,7 @@ def check(path: str | os.PathLike[str], board: str | os.PathLike[str] | None = N
         submission=submission,
         trust=trust_of(submission) if submission and accepted else None,
         checks=tuple(checks),
-        news=tuple(brought),
+        news=brought,
     )
 
 
@@ -72,12 +75,12 @@ def _own_checks(submission: Submission, folder: Path) -> Iterator[SubmissionChec
     except BbedgeError as error:
         yield _check("scores", "fails", str(error))
         return
-    wrong = [name for name, value in found.items() if getattr(submission, name) != value]
-    stated = f"{counted(submission.items, 'item')}, {counted(submission.runs, 'run')}, means of {counted(len(submission.models), 'model')}"
+    wrong = [name for name in found.__struct_fields__ if getattr(submission.scores, name) != getattr(found, name)]
     if wrong:
         yield _check("scores", "fails", f"the table has other {' and '.join(wrong)} than the submission states")
     else:
-        yield _check("scores", "holds", f"the table has what is stated: {stated}")
+        sizes = f"{counted(found.items, 'item')}, {counted(found.runs, 'run')}, {counted(len(found.models), 'model')}"
+        yield _check("scores", "holds", f"the table has what is stated: {sizes} and their means")
     yield _of_files(submission, folder)
 
 
@@ -101,7 +104,9 @@ def _tried(path: Path, archive: Path) -> tuple[str, ...]:
     """What adding the submission brings to a copy of the board."""
     with TemporaryDirectory(prefix="bbedge-") as folder:
         place = Path(folder) / "board"
-        import_file(archive, place, verify=lambda _: None)  # the copy is thrown away, the board is verified when it is kept
+        import_file(
+            archive, place, verify=lambda _: None
+        )  # the copy is thrown away, the board is verified when it is kept
         with Board.open(place) as board:
             before = board.leaderboard()
             added = add(board, path)

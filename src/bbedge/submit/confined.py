@@ -41,7 +41,9 @@ def check_confined(
     time, or that makes the process fail, is refused.
     """
     if sys.platform == "win32":
-        raise DesignError("submissions are checked with limits that Windows does not have; check them on Linux or macOS")
+        raise DesignError(
+            "submissions are checked with limits that Windows does not have; check them on Linux or macOS"
+        )
     sha256 = digest(path)
     with TemporaryDirectory(prefix="bbedge-") as home:
         kept = {name: value for name, value in os.environ.items() if name in _KEPT}
@@ -64,9 +66,15 @@ def check_confined(
             return _refused(sha256, f"checking it takes longer than {counted(seconds, 'second')}")
         if done.returncode == 0 and said.stat().st_size <= _MOST_SAID:
             text = said.read_bytes()
-            return convert(parse_json(text, source="the check", what="a verdict"), SubmissionVerdict, source="the check")
+            return convert(
+                parse_json(text, source="the check", what="a verdict"), SubmissionVerdict, source="the check"
+            )
     last = harmless(done.stderr.decode("utf-8", "replace")).strip().splitlines()[-1:]
-    why = "by the system, as a process is that uses too much" if done.returncode < 0 else "".join(last) or "without a word"
+    why = (
+        "by the system, as a process is that uses too much"
+        if done.returncode < 0
+        else "".join(last) or "without a word"
+    )
     return _refused(sha256, f"checking it ended early: {why}")
 
 
@@ -89,9 +97,14 @@ def confine(memory: int, seconds: int) -> None:
         _, hard = resource.getrlimit(what)
         least = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(what, (least, least))
-    if sys.platform == "linux":
-        ctypes.CDLL(None).unshare(_NEW_USER | _NEW_NETWORK)  # containers may refuse it: the hook below remains
     sys.addaudithook(_refuse)
+
+
+def leave_network() -> None:
+    """Give up the network where the system allows it: containers may not, and then :func:`confine` is what remains."""
+    if sys.platform == "linux":
+        library = ctypes.CDLL(None)
+        library.unshare(_NEW_USER | _NEW_NETWORK) == 0 or library.unshare(_NEW_NETWORK)
 
 
 def _refuse(event: str, _: object) -> None:
@@ -100,7 +113,8 @@ def _refuse(event: str, _: object) -> None:
 
 
 def _main(said: str, path: str, memory: str, seconds: str, board: str | None = None) -> None:
-    from bbedge.submit.check import check  # before the limits: libraries may start threads and read the system
+    leave_network()  # before libraries start threads, with which it cannot be done
+    from bbedge.submit.check import check
 
     confine(int(memory), int(seconds))
     Path(said).write_text(to_json(check(path, board)), encoding="utf-8")

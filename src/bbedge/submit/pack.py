@@ -1,4 +1,4 @@
-"""Make a submission: the table of scores, the hashes of what it was made from, and these files if they are to be kept."""
+"""Make a submission: the table of scores, hashes of the files that it was made from, and these if they are kept."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import numpy as np
+from msgspec import UNSET
 
 from bbedge.errors import FormatError
 from bbedge.files import replacing, system_errors
@@ -19,7 +20,16 @@ from bbedge.readers.convert import convert
 from bbedge.readers.read_scores import harmless_names, scores_in
 from bbedge.records.codec import to_json
 from bbedge.records.reading import Reading
-from bbedge.records.submission import LOGS, MOST_FILES, RECORD, TABLE, PackedFile, Submission, SubmittedModel
+from bbedge.records.submission import (
+    LOGS,
+    MOST_FILES,
+    RECORD,
+    TABLE,
+    PackedFile,
+    Submission,
+    SubmittedModel,
+    SubmittedScores,
+)
 from bbedge.text import listed, quoted, shown_path
 
 _FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # of zip archives; without a time the same scores give the same bytes
@@ -45,18 +55,17 @@ def pack(
         table = Path(folder) / TABLE
         convert(sources, table, reading, progress=progress)
         files = _files(sources)
-        described = submitted(table, reading.score_range)
         submission = Submission(
             who=who,
             protocol=protocol,
-            **described,
+            scores=submitted(table, reading.score_range),
             table=packed(table, TABLE),
             sources=tuple(_names(sources).values()),
             files=tuple(packed(path, name) for name, path in files.items()),
             keeps_files=keep_files,
             reading=reading.stated,
             score_range=reading.score_range,
-            **({} if registration is None else {"registration": registration}),
+            registration=registration or UNSET,
         )
         with replacing(Path(out)) as stream, ZipFile(stream, "w", ZIP_DEFLATED) as archive:
             archive.writestr(_member(RECORD), to_json(submission))
@@ -67,8 +76,8 @@ def pack(
     return submission
 
 
-def submitted(table: Path, score_range: tuple[float, float]) -> dict[str, object]:
-    """What a submission states of the scores in its table."""
+def submitted(table: Path, score_range: tuple[float, float]) -> SubmittedScores:
+    """The scores of a table in numbers."""
     scores = scores_in(
         [table], Reading(incomplete="worst-case", score_range=score_range), least_models=1, provenance=False
     )
@@ -79,15 +88,13 @@ def submitted(table: Path, score_range: tuple[float, float]) -> dict[str, object
         given = given[~np.isnan(given)]
         mean = low + (high - low) * float(np.sum(given)) / given.size
         models.append(SubmittedModel(model=model, mean=round(mean, 12), scores=given.size))
-    return {"models": tuple(models), "items": len(scores.items), "runs": len(scores.replicates)}
+    return SubmittedScores(models=tuple(models), items=len(scores.items), runs=len(scores.replicates))
 
 
 def packed(path: Path, name: str) -> PackedFile:
     """A file as a submission lists it."""
     with system_errors(path, "read"), path.open("rb") as file:
-        return PackedFile(
-            name=name, bytes=path.stat().st_size, sha256=hashlib.file_digest(file, "sha256").hexdigest()
-        )
+        return PackedFile(name=name, bytes=path.stat().st_size, sha256=hashlib.file_digest(file, "sha256").hexdigest())
 
 
 def _member(name: str) -> ZipInfo:
@@ -114,7 +121,9 @@ def _files(sources: Sequence[str]) -> dict[str, Path]:
         for file, called in _below(Path(path), PurePath(name)):
             if called in found and not found[called].samefile(file):
                 both = listed([shown_path(found[called]), shown_path(file)])
-                raise FormatError(f"{both} would both be called {quoted(called)}; pack them from a folder that has both")
+                raise FormatError(
+                    f"{both} would both be called {quoted(called)}; pack them from a folder that has both"
+                )
             found[called] = file
             if len(found) > MOST_FILES:
                 raise FormatError(f"{shown_path(path)}: more than {MOST_FILES:,} files; convert them to a table first")
