@@ -12,7 +12,11 @@ the command line ``--blocks one``.
     ├── DomainError (ValueError)    an argument outside its range: alpha = 1.5
     ├── DesignError (ValueError)    parts of a design that do not fit together
     ├── BoardError                  a board that refuses, or that is damaged
-    │   └── NoBoardError            a place where no board has been made yet
+    │   ├── NoBoardError            a place where no board has been made yet
+    │   └── HistoryError            a ledger that is not the one whose heads were published
+    │       ├── RolledBackError     published events are missing at its end
+    │       ├── RewrittenError      other events are in the place of published ones
+    │       └── ForkedError         two heads of one number were published
     ├── EvaluationError             an evaluation that cannot begin or go on
     │   └── ReportedError           one whose causes its watcher has been shown
     └── DataError (ValueError)      scores that cannot be used as they are
@@ -24,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 CONTRADICTION_EXIT_CODE = 5
 """What a command exits with where certificates or bounds contradict each other."""
@@ -94,6 +99,9 @@ Part = str | Argument
 class BbedgeError(Exception):
     """Base of all errors raised on purpose."""
 
+    exit_code: ClassVar[int] = 2
+    """What a command ends with."""
+
     def __init__(self, *parts: Part) -> None:
         super().__init__(*parts)
 
@@ -153,6 +161,28 @@ def refuse_unless(holds: bool, *problem: Part) -> None:
 
 class NoBoardError(BoardError):
     """No board has been made at this place."""
+
+
+class HistoryError(BoardError):
+    """A ledger is not the one whose heads were published."""
+
+
+class RolledBackError(HistoryError):
+    """Published events are missing at the end of a ledger."""
+
+    exit_code = 7
+
+
+class RewrittenError(HistoryError):
+    """Other events are in the place of published ones."""
+
+    exit_code = 8
+
+
+class ForkedError(HistoryError):
+    """Two different heads of one number were published."""
+
+    exit_code = 9
 
 
 class EvaluationError(BbedgeError):

@@ -147,7 +147,7 @@ class Process:
 
     def delete(self) -> Answer:
         last = chain(Board.open(self.place))
-        for ending in ("", "-wal", "-shm"):
+        for ending in ("", "-wal", "-shm", ".heads.jsonl"):
             Path(f"{self.place}{ending}").unlink(missing_ok=True)
         return last, []
 

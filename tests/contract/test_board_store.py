@@ -50,6 +50,12 @@ def everything(store: Store) -> tuple[object, ...]:
         return session.events(), session.head(), places, data, session.cache()
 
 
+def with_heads(place: str) -> set[str]:
+    """What may be in the folder of a board: its file, and that of its heads."""
+    name = place.rpartition("/")[2]
+    return {name, f"{name}.heads.jsonl"}
+
+
 def test_a_new_store_is_empty_and_can_be_opened_again(place):
     made(place).close()
     again = Store(place)
@@ -80,7 +86,7 @@ def test_before_the_first_transaction_is_kept_there_is_nothing(place, tmp_path, 
         session.append(chain(1)[0])
     assert everything(store) == everything(Store(place))
     assert len(everything(store)[0]) == 1
-    assert {file.name.rpartition("/")[2] for file in tmp_path.iterdir()} <= {place.rpartition("/")[2]}
+    assert {file.name for file in tmp_path.iterdir()} <= with_heads(place)
 
 
 def test_two_stores_that_are_about_to_make_the_board_make_one(place):
@@ -108,7 +114,7 @@ def test_a_board_that_must_be_new_gives_way_to_one_that_came_meanwhile(place, tm
         with pytest.raises(BoardError, match="a board is here already"), new.write_first():
             pass
     assert everything(Store(place))[4] == {0: b"quick"}
-    assert {file.name for file in tmp_path.iterdir()} <= {place.rpartition("/")[2]}
+    assert {file.name for file in tmp_path.iterdir()} <= with_heads(place)
 
 
 def test_opening_leaves_no_trace_where_there_is_no_board(place, tmp_path):

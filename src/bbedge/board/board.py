@@ -22,6 +22,7 @@ from bbedge.core.scores import Scores
 from bbedge.errors import BoardError
 from bbedge.ledger.archive import export_file
 from bbedge.ledger.chain import LedgerEvent
+from bbedge.ledger.heads import LedgerHead
 from bbedge.ledger.store import Store
 from bbedge.records.design import Counting
 from bbedge.records.events import (
@@ -32,6 +33,7 @@ from bbedge.records.events import (
     Created,
     ItemsAdded,
     ModelRetired,
+    ModelWithdrawn,
     NoteAdded,
     ReplicateAdded,
     ScoresAdded,
@@ -295,6 +297,14 @@ class Board:
         """Stop a model: later replicates leave it out, its directions keep their evidence."""
         self._append(ModelRetired, model=model)
 
+    def withdraw(self, model: str, reason: str) -> None:
+        """Hide the row of a model from the tables, for a reason that readers of the board see.
+
+        Nothing is erased and nothing else changes: its scores stay, it counts in every rank and comparison, and it runs
+        until it is retired. There is no way back.
+        """
+        self._append(ModelWithdrawn, model=model, reason=reason)
+
     def note(self, about: str, text: str, **particulars: object) -> None:
         """Record something that readers of the board should know, with any JSON values; it changes nothing else."""
         self._append(NoteAdded, about=about, text=text, particulars=particulars)
@@ -340,14 +350,15 @@ class Board:
         # By name: boards know nothing of documents.
         return import_module("bbedge.certificate.of_board").board_certificate(self, epoch)
 
-    def verify(self, head: str | None = None) -> Any:  # noqa: ANN401 - bbedge.verify.ledger.Verified
+    def verify(self, head: str | None = None, *, heads: Sequence[LedgerHead] = ()) -> Any:  # noqa: ANN401 - bbedge.verify.ledger.Verified
         """Compute every look again from the stored scores and compare it with every event of the board.
 
         The first thing that does not agree raises :class:`~bbedge.errors.BoardError`. ``head`` is a hash that was
-        published earlier, or at least its first 16 digits: some event must have it.
+        published earlier, or at least its first 16 digits: some event must have it. ``heads`` are those of a file that
+        was published, from :func:`bbedge.ledger.heads.read_heads`.
         """
         # By name: a board knows nothing of what verifies it.
-        return import_module("bbedge.verify.ledger").verify(self._store, head=head)
+        return import_module("bbedge.verify.ledger").verify(self._store, head=head, heads=heads)
 
     def export(self, path: str | os.PathLike[str]) -> None:
         """Write the whole board to one file, the archive that ``bbedge board import`` reads: all of it or nothing."""

@@ -14,6 +14,7 @@ from bbedge.records.events import (
     ItemsAdded,
     ModelAdded,
     ModelRetired,
+    ModelWithdrawn,
     PilotAdded,
     ReplicateAdded,
 )
@@ -34,6 +35,10 @@ def check_place(state: BoardState, event: BoardEvent) -> None:
             _check_items(state, event)
         case ModelRetired(model=model):
             _check_retired(state, model)
+        case ModelWithdrawn(model=model):
+            there = any(model in epoch.models for epoch in state.epochs)
+            refuse_unless(there, f"model {quoted(model)} is not on the board; {_models_are(state)}")
+            refuse_unless(model not in state.withdrawn, f"model {quoted(model)} is withdrawn already")
         case AttemptBegun() | AttemptEnded():
             _check_attempt(state, event)
 
@@ -108,8 +113,12 @@ def _check_retired(state: BoardState, model: str) -> None:
     refuse_unless(model not in state.retired, f"model {quoted(model)} is retired already")
     refuse_unless(
         model in state.active,
-        f"model {quoted(model)} is not on the board; the active models are {listed(state.active)}",
+        f"model {quoted(model)} is not on the board; {_models_are(state)}",
     )
+
+
+def _models_are(state: BoardState) -> str:
+    return f"the active models are {listed(state.active)}"
 
 
 def _check_attempt(state: BoardState, event: AttemptBegun | AttemptEnded) -> None:

@@ -28,6 +28,7 @@ from bbedge.records.events import (
     ItemsAdded,
     ModelAdded,
     ModelRetired,
+    ModelWithdrawn,
     PilotAdded,
     ReplicateAdded,
 )
@@ -43,6 +44,7 @@ class BoardState:
     def __init__(self, design: BoardDesign, created: Created) -> None:
         self.design = design
         self.retired: list[str] = []
+        self.withdrawn: list[str] = []
         self.candidate: tuple[str, ...] | None = None
         self.epochs: list[Epoch] = []
         models = list(created.models)
@@ -199,6 +201,8 @@ class BoardState:
                 )
             case ModelRetired(model=name):
                 self.retired.append(name)
+            case ModelWithdrawn(model=name):
+                self.withdrawn.append(name)
             case AttemptBegun():
                 epoch.attempts.setdefault(event.replicate, []).append(None)
             case AttemptEnded():

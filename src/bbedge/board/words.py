@@ -70,6 +70,8 @@ def particulars(event: LedgerEvent) -> str:
             return f"{note.about}: {note.text}"
         case events.ModelRetired() as retired:
             return retired.model
+        case events.ModelWithdrawn() as withdrawn:
+            return f"{withdrawn.model}: {withdrawn.reason}"
         case events.AttemptBegun() as begun:
             return f"epoch {begun.epoch}, run {begun.replicate}: attempt {begun.attempt} began"
         case events.AttemptEnded() as ended:

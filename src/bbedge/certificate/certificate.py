@@ -24,6 +24,7 @@ from bbedge.certificate.provenance import sealed
 from bbedge.core.graph import Graph, Ranks
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.errors import DesignError, DomainError
+from bbedge.records.board import WithdrawnRecord
 from bbedge.records.certificate import Document, Matrix
 from bbedge.text import counted, display_names, listed, quoted, shown
 
@@ -42,7 +43,7 @@ class Certificate:
     names: tuple[str, ...]
     """Names of the models, as they are."""
     labels: tuple[str, ...]
-    """The same, harmless and short enough for a table, still telling the models apart."""
+    """The same, harmless and short, still telling the models apart; those of withdrawn models say so."""
     means: tuple[float | None, ...]
     """Mean scores, in score units."""
     ranks: Ranks
@@ -130,7 +131,7 @@ class Certificate:
         # By best possible rank: models of one tier stay together, because those of the tiers before are all better.
         order = tuple(np.argsort(ranks.n_better, kind="stable").tolist())
         names = tuple(parts.names[i] for i in order)
-        labels = labels or dict(zip(names, display_names(names), strict=True))  # the same in all views
+        labels = labels or _labels(names, parts.document)  # the same in all views
         return cls(
             content=parts.document,
             shown=shown,
@@ -331,6 +332,12 @@ class Certificate:
         return (board.design.pilot or None) if board else None
 
     @property
+    def withdrawn(self) -> tuple[WithdrawnRecord, ...]:
+        """The models of this certificate whose rows the board hides, with the reasons."""
+        board = (self.headline or self).content.board
+        return tuple(each for each in (board.withdrawn or () if board else ()) if each.model in self.names)
+
+    @property
     def score_range(self) -> tuple[float, float]:
         """The scale of the scores."""
         return self.content.design.score_range
@@ -366,6 +373,15 @@ class Certificate:
         """By how much a model is certified above another: its margin, or what the edges of a path prove."""
         margin = float(self.by_pair(known=True).margins[better, worse])
         return self.units.lead(margin, self.proved(better, worse))
+
+
+def _labels(names: Sequence[str], document: Document) -> dict[str, str]:
+    hidden = {each.model for each in document.board.withdrawn or ()} if document.board else set()
+    labels = display_names(names)
+    if hidden:
+        said = (f"{label} (withdrawn)" if name in hidden else label for name, label in zip(names, labels, strict=True))
+        labels = display_names(said)
+    return dict(zip(names, labels, strict=True))
 
 
 def _pairs_in_document_order(leaderboard: Leaderboard) -> PairTable:

@@ -30,6 +30,7 @@ from bbedge.core.design import Design
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.core.looks import EarlyRecord, History
 from bbedge.errors import DesignError, DomainError, FormatError
+from bbedge.records.board import BoardRecord
 from bbedge.records.certificate import (
     Conclusions,
     CrossedRecord,
@@ -48,7 +49,7 @@ from bbedge.records.certificate import (
     matrix,
 )
 from bbedge.records.codec import FILE_VERSION, check_file_version, convert
-from bbedge.records.design import Blocks, BoardRecord, DesignRecord, Pilot, Weights
+from bbedge.records.design import Blocks, DesignRecord, Pilot, Weights
 from bbedge.records.notes import Note
 from bbedge.records.options import Options
 from bbedge.records.values import Pair, Record

@@ -22,15 +22,18 @@ from bbedge.certificate.exports import cell
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.core.looks import MOST_MODELS, Recorder
+from bbedge.records.board import Attempts, BoardRecord, StageRecord, StepKind, StepRecord, WithdrawnRecord
 from bbedge.records.certificate import Document
-from bbedge.records.design import (
-    Attempts,
-    BoardRecord,
-    StageRecord,
-    StepKind,
-    StepRecord,
+from bbedge.records.events import (
+    Created,
+    ItemsAdded,
+    ModelAdded,
+    ModelRetired,
+    ModelWithdrawn,
+    NewEdge,
+    PilotAdded,
+    ReplicateAdded,
 )
-from bbedge.records.events import Created, ItemsAdded, ModelAdded, ModelRetired, NewEdge, PilotAdded, ReplicateAdded
 from bbedge.records.notes import Note
 from bbedge.records.values import HEADLINE
 from bbedge.text import counted, listed, shown
@@ -144,6 +147,7 @@ def _record(board: Board, epoch: int) -> BoardRecord:
         epochs=len(board.state.epochs),
         active=tuple(board.state.active),
         retired=tuple(board.state.retired),
+        withdrawn=_withdrawn(board) or msgspec.UNSET,
         alpha_spent=board.state.spent,
         next_level=board.state.next_level(),
         claims=tuple(
@@ -160,6 +164,15 @@ def _record(board: Board, epoch: int) -> BoardRecord:
         ),
         attempts=_attempts(board, epoch),
         timeline=tuple(_timeline(board, epoch)),
+    )
+
+
+def _withdrawn(board: Board) -> tuple[WithdrawnRecord, ...]:
+    """The models whose rows are hidden, with the events that say why."""
+    return tuple(
+        WithdrawnRecord(model=event.content.model, event=event.seq, reason=event.content.reason)
+        for event in board.events
+        if isinstance(event.content, ModelWithdrawn)
     )
 
 
@@ -182,7 +195,7 @@ def _timeline(board: Board, shown: int) -> Iterator[StepRecord]:
             case ModelAdded(model=model):
                 models.append(model)
                 said = {"names": (model,)}
-            case ModelRetired(model=model):
+            case ModelRetired(model=model) | ModelWithdrawn(model=model):
                 said = {"names": (model,)}
             case PilotAdded(pilot=run) | ReplicateAdded(replicate=run):
                 said = {"run": run}

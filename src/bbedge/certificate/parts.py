@@ -28,8 +28,8 @@ from bbedge.certificate.numbers import outlook_on
 from bbedge.core.checkpoints import POSITION_ALARM
 from bbedge.core.eholm import log_threshold, weighted_log_thresholds
 from bbedge.core.graph import Graph, Ranks
+from bbedge.records.board import StageRecord
 from bbedge.records.certificate import Document, LookRecord, Matrix, PartRecord
-from bbedge.records.design import StageRecord
 from bbedge.text import quoted
 
 Mask = NDArray[np.bool_]

@@ -43,7 +43,7 @@ GROUPS = ("board", "submit", "study", "figure")
 
 
 def main() -> None:
-    """Run ``bbedge``. Bad input ends with a message and exit code 2; a bug keeps its traceback."""
+    """Run ``bbedge``. Bad input ends with a message and the exit code of the error; a bug keeps its traceback."""
     # Libraries come in with very many objects and no garbage; to look for it took a tenth of a short run.
     gc.set_threshold(100_000, 50, 50)
     atexit.register(gc.freeze)
@@ -60,7 +60,7 @@ def main() -> None:
             from bbedge.cli.options import as_option
 
             sys.stderr.write(f"bbedge: {harmless(error.render(as_option))}\n")
-            sys.exit(2)
+            sys.exit(error.exit_code)
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()  # here, where an error can still be handled, and not while Python shuts down

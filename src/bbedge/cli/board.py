@@ -153,6 +153,24 @@ def retire(
 
 
 @app.command()
+def withdraw(
+    place: Place,
+    model: Annotated[str, typer.Argument(help="The model to hide.")],
+    *,
+    reason: Annotated[str, typer.Option(help="Why, for readers of the board.", show_default=False)],
+    design: DesignFile = None,
+) -> None:
+    """Hide the row of a model from the tables. Nothing is erased, and no conclusion changes."""
+    board = open_board(place, design)
+    board.withdraw(model, reason)
+    also = f" It is still run; to stop it: bbedge board retire {shlex.quote(place)} {shlex.quote(model)}"
+    say(
+        f"Withdrawn {shown(model)}, event {len(board.events)}. Tables hide its row and state the reason; it still "
+        f"counts in every rank and comparison.{also if model in board.state.active else ''}"
+    )
+
+
+@app.command()
 @grouped
 def show(
     place: Place,
@@ -220,21 +238,38 @@ def verify(
     head: Annotated[
         str | None, typer.Option(help="A ledger head that was published earlier.", show_default=False)
     ] = None,
+    heads: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE|FOLDER",
+            help="The heads that were published: a file NAME.heads.jsonl, or a published folder. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     design: DesignFile = None,
 ) -> None:
-    """Recompute every look from the stored scores and check every event, of a board or of a gate's ledger."""
+    """Recompute every look from the stored scores and check every event, of a board or of a gate's ledger.
+
+    With published heads, a ledger that was rolled back or rewritten is found, and so are two histories of one ledger.
+
+    [bold]Exit codes[/bold]  0 all is in order, 2 it is not, or bad input, 7 published events are missing at the end, 8
+    published events were rewritten, 9 two heads of one number were published
+    """
+    from bbedge.ledger.heads import read_heads
     from bbedge.ledger.store import Store
     from bbedge.verify.ledger import verify as check
 
+    published = [each for path in heads or () for each in read_heads(path)]
     store = Store(place, what="ledger")
     with spinner() as progress:
         progress("recomputing every look")
-        done = check(store, head=head)
+        done = check(store, head=head, heads=published)
     if design is not None:
         open_board(place, design)
     say(
         f"{store.name}: all is in order. {counted(done.events, 'event')}, {counted(done.vectors, 'score vector')}, "
-        f"{counted(*done.found)}, {done.spent:.4g} of the error budget spent.\nHead {done.head}",
+        f"{counted(*done.found)}, {done.spent:.4g} of the error budget spent.\nHead {done.head}"
+        + (f"\n{counted(len(published), 'published head')} found in it." if published else ""),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 
 from bbedge.certificate.certificate import Certificate
-from bbedge.certificate.numbers import over, rank
+from bbedge.certificate.numbers import rank
 from bbedge.display.answer import alarm, answer
 from bbedge.display.forest import certificate_forest
 from bbedge.display.geometry import rank_bar
@@ -28,6 +28,7 @@ from bbedge.display.scope import (
     score_of_runs,
     title_with_view,
     view_rows,
+    withdrawn_models,
 )
 from bbedge.display.tables import escaped, markdown_line
 from bbedge.errors import DomainError
@@ -50,8 +51,9 @@ def leaderboard_html(certificate: Certificate) -> str:
     made = model_rows(certificate, NOTEBOOK_ROWS)
     table = table_columns(made)
     head = "".join(f'<th style="{_style(column)}">{column.head}</th>' for column in table)
-    body = "".join(_notebook_row(row, table, size) for row in made)
-    more = f"<p>{counted(size - NOTEBOOK_ROWS, 'more model')}</p>" if size > NOTEBOOK_ROWS else ""
+    body = "".join(_notebook_row(row, place, table, size) for place, row in enumerate(made))
+    left_out = size - len(certificate.withdrawn) - len(made)
+    more = f"<p>{counted(left_out, 'more model')}</p>" if left_out else ""
     first = title_with_view(certificate, said.first) if alarm(certificate) is None else said.first
     when = f"({run_count(certificate)})" if is_inside_first_run(certificate) else f"after {run_count(certificate)}"
     also = "".join(f"<p>{escape(text)}</p>" for text in _remarks(certificate))
@@ -78,15 +80,16 @@ def _remarks(certificate: Certificate) -> list[str]:
         looks_at_new_items(certificate.on_new_items or certificate),
         score_of_runs(certificate),
         missing_scores(certificate),
+        withdrawn_models(certificate),
     )
     return list(filter(None, every))
 
 
-def _notebook_row(row: ModelRow, table: Sequence[TableColumn], size: int) -> str:
+def _notebook_row(row: ModelRow, place: int, table: Sequence[TableColumn], size: int) -> str:
     line = ";border-top:2px solid #888" if row.cut_above else ""
     cells = []
     for column in table:
-        content = f"<bdi>{escape(column.cells[row.index])}</bdi>"
+        content = f"<bdi>{escape(column.cells[place])}</bdi>"
         if column.head == "rank":
             span = _SPAN.format(*rank_bar(row.ranks, size))
             content = f'<b>{row.rank}</b><div style="{_BAR}"><div style="{span}"></div></div>'
@@ -126,7 +129,8 @@ def to_markdown(certificate: Certificate, *, title: str | None = None) -> str:
         table = table_columns(model_rows(certificate, MARKDOWN_ROWS))
         cells = list(zip(*(column.cells for column in table), strict=True))
         rule = [":--" if column.is_text else "--:" for column in table]
-        parts += _markdown_table([column.head for column in table], rule, cells, size, "model")
+        rows = size - len(certificate.withdrawn)
+        parts += _markdown_table([column.head for column in table], rule, cells, rows, "model")
     if certificate.views:
         cells = view_rows(certificate)[:MARKDOWN_ROWS]
         parts += _markdown_table(VIEW_HEADS, (":--", "--:", "--:", "--:", ":--"), cells, len(certificate.views), "view")
@@ -161,8 +165,8 @@ _LIGATURES = re.compile(r"([-'`,?!])(?=[-'`,])")  # of two such letters LaTeX ma
 def to_latex(certificate: Certificate) -> str:
     """Rank interval, name and mean of each model, with its interval if there is one, and what it beats and loses to."""
     ranks, units, intervals = certificate.ranks, certificate.units, certificate.mean_intervals
-    on_new_items = [row.rank_on_new_items for row in model_rows(certificate)] if certificate.on_new_items else []
-    new = ["New items"] if on_new_items else []
+    rows = model_rows(certificate)
+    new = ["New items"] if certificate.on_new_items else []
     heads = ["Rank", *new, "Model", "Mean", *(["Interval"] if intervals else []), "Beats", "Loses to"]
     lines = [
         rf"\begin{{tabular}}{{{'r' * len(new)}rl{'r' * (len(heads) - len(new) - 2)}}}",
@@ -170,17 +174,17 @@ def to_latex(certificate: Certificate) -> str:
         _latex_row(heads),
         r"\midrule",
     ]
-    for place, (name, mean, ends) in enumerate(
-        zip(certificate.names, certificate.means, ranks.rank_intervals, strict=True)
-    ):
-        words = over(certificate, place)
-        shown_mean = f"{_number(units.score(mean))} ({words})" if words else _number(units.score(mean))
-        ranked = [rank(ends), *on_new_items[place : place + 1]]
-        cells = [*(each.replace("-", "--") for each in ranked), latex_text(name), shown_mean]
+    for row in rows:
+        place, ends, words = row.index, row.ranks, row.mean_over
+        shown_mean = f"{_number(row.mean)} ({words})" if words else _number(row.mean)
+        ranked = [row.rank, *([row.rank_on_new_items] if new else [])]
+        cells = [*(each.replace("-", "--") for each in ranked), latex_text(certificate.names[place]), shown_mean]
         if intervals:
             low, high = intervals[place]
             cells.append(f"[{_number(units.at_least(low))}, {_number(units.at_most(high))}]")
         lines.append(_latex_row([*cells, str(ranks.n_models - ends[1]), str(ends[0] - 1)]))
+    if hidden := withdrawn_models(certificate):
+        lines += [r"\midrule", rf"\multicolumn{{{len(heads)}}}{{l}}{{{latex_text(hidden)}}} \\"]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 
@@ -210,33 +214,37 @@ def badge(certificate: Certificate, model: str, *, label: str | None = None) -> 
     """An SVG that says, for instance, ``certified #1-2 of 10``. ``label`` stands to the left of it.
 
     It says what the certificate says: a range of ranks, not a rank, unless that is certified; and that nothing is
-    certified while every rank is possible. The badge of a view names the view. Its title, which browsers show as a
-    tooltip, also has the first sentence of every display.
+    certified while every rank is possible; of a withdrawn model, only that. The badge of a view names the view. Its
+    title, which browsers show as a tooltip, also has the first sentence of every display, and the head of a board.
     """
     if model not in certificate.names:
         raise DomainError(f"{quoted(model)} is not a model of this certificate")
     interval = certificate.ranks.rank_intervals[certificate.names.index(model)]
     left = shown(model if label is None else label, 40)
     decided = interval != (1, len(certificate.names)) and not certificate.is_contradicted
+    is_withdrawn = model in {each.model for each in certificate.withdrawn}
     if certificate.is_contradicted:
         right = "contradiction"
+    elif is_withdrawn:
+        decided, right = False, "withdrawn"
     else:
         right = f"certified #{rank(interval)} of {len(certificate.names)}" if decided else "no rank certified yet"
     whole = certificate.headline or certificate
-    if certificate.is_about_new_items and (
-        not certificate.name or certificate.name == (whole.on_new_items or whole).name
-    ):
+    is_of_new_items = certificate.is_about_new_items and certificate.name in (None, (whole.on_new_items or whole).name)
+    if is_of_new_items and not is_withdrawn:
         right += " on new items"
-    elif certificate.name:
+    elif certificate.name and not is_withdrawn:
         right += f" in {shown(certificate.name, 40)}"
     widths = [round(len(text) * _LETTER) + 2 * _PADDING if text else 0 for text in (left, right)]
     total = sum(widths)
     colour = "#00689d" if decided else "#5f6b76"
     spoken = f"{left}: {right}" if left else right
+    board = whole.content.board
+    head = f" Head {board.events}: {board.head}" if board else ""
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{total}" height="{_HEIGHT}" role="img" '
         f'aria-label="{escape(spoken)}">',
-        f"<title>{escape(f'{spoken}. {answer(certificate).first}')}</title>",
+        f"<title>{escape(f'{spoken}. {answer(certificate).first}{head}')}</title>",
         f'<clipPath id="r"><rect width="{total}" height="{_HEIGHT}" rx="4"/></clipPath>',
         '<g clip-path="url(#r)">',
         f'<rect width="{widths[0]}" height="{_HEIGHT}" fill="#3b434b"/>',

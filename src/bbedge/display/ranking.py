@@ -54,6 +54,8 @@ class ModelRow:
     """Whether every model above this row is certified better than it and all below: the line of a Top-k set."""
     is_retired: bool
     """Whether the board runs it no more."""
+    is_withdrawn: bool
+    """Whether tables do not show the row."""
 
     @property
     def rank(self) -> str:
@@ -80,13 +82,19 @@ class TableColumn:
     """The column with the largest number is left out first where there is no room; 0 is always shown."""
 
 
-def model_rows(certificate: Certificate, most: int | None = None) -> tuple[ModelRow, ...]:
-    """The rows in the order shown, or the first ``most`` of them."""
+def model_rows(certificate: Certificate, most: int | None = None, *, withdrawn: bool = False) -> tuple[ModelRow, ...]:
+    """The rows in the order shown, or the first ``most`` of them; with those of withdrawn models only if asked for.
+
+    Groups and cuts are those of the rows that tables show.
+    """
     ranks, units, intervals = certificate.ranks, certificate.units, certificate.mean_intervals
     found, cuts = ranks.rank_intervals, set(ranks.cuts)
     on_new_items, by_mean = _ranks_on_new_items(certificate), ranks_of_means(certificate)
     board = (certificate.headline or certificate).content.board
     retired = board.retired if board else ()
+    hidden = {each.model for each in certificate.withdrawn}
+    places = [i for i, name in enumerate(certificate.names) if name not in hidden]
+    before: dict[int, int | None] = dict(zip(places, [None, *places], strict=False))  # the row above, in a table
     return tuple(
         ModelRow(
             index=i,
@@ -101,11 +109,12 @@ def model_rows(certificate: Certificate, most: int | None = None) -> tuple[Model
             behind_interval=difference_interval(certificate, i, 0) if i else "",
             beats=int(ranks.n_worse[i]),
             loses_to=int(ranks.n_better[i]),
-            opens_group=i == 0 or ends[0] != found[i - 1][0],
-            cut_above=i in cuts,
+            opens_group=(above := before.get(i)) is None or ends[0] != found[above][0],
+            cut_above=above is not None and any(k in cuts for k in range(above + 1, i + 1)),
             is_retired=certificate.names[i] in retired,
+            is_withdrawn=i not in before,
         )
-        for i, ends in enumerate(found[:most])
+        for i, ends in ((i, found[i]) for i in (range(len(found)) if withdrawn else places)[:most])
     )
 
 

@@ -10,7 +10,7 @@ from bbedge.certificate.numbers import has_partial, n_items, rank
 from bbedge.text import counted, display_names, shown
 
 MOST_NAMED = 5
-"""Models whose missing scores are listed one by one."""
+"""Models whose missing scores, or reasons for being withdrawn, are listed one by one."""
 VIEW_HEADS = ("view", "share of alpha", "items", "certified", "leader so far")
 """What :func:`view_rows` says of each view."""
 
@@ -172,6 +172,29 @@ def missing_scores(certificate: Certificate) -> str:
         f"{words} If the missing scores had been their models' means, {pairs} would be certified{instead}: a hint, "
         "not a claim."
     )
+
+
+def hidden_rows(certificate: Certificate) -> str:
+    """How many rows tables do not show, without the reasons; empty if none is hidden."""
+    count = len(certificate.withdrawn)
+    if not count:
+        return ""
+    is_one = count == 1
+    return (
+        f"{counted(count, 'withdrawn model')} {'is' if is_one else 'are'} not in the table, and still "
+        f"{'counts' if is_one else 'count'} in every rank and comparison."
+    )
+
+
+def withdrawn_models(certificate: Certificate) -> str:
+    """The same with the reasons of the first ones; empty if none is hidden."""
+    said = [
+        f"{shown(each.model)}, event {each.event}: {shown(each.reason, 200)}"
+        for each in certificate.withdrawn[:MOST_NAMED]
+    ]
+    if len(certificate.withdrawn) > MOST_NAMED:
+        said.append(f"{counted(len(certificate.withdrawn) - MOST_NAMED, 'more model')}, in the certificate")
+    return f"{hidden_rows(certificate)} {'; '.join(said)}" if said else ""
 
 
 def view_rows(certificate: Certificate) -> list[tuple[str, ...]]:

@@ -43,6 +43,7 @@ from bbedge.display.scope import (
     score_of_runs,
     states_target,
     view_rows,
+    withdrawn_models,
 )
 from bbedge.display.tables import numbers, print_table, text_table, topics, words
 from bbedge.text import counted, listed, shown
@@ -91,6 +92,7 @@ def show_leaderboard(
         print_table(console, _views(certificate, most_rows))
     _print(console, Text(score_of_runs(certificate)))
     _print(console, Text(missing_scores(certificate)))
+    _print(console, Text(withdrawn_models(certificate)))
     for note in [each.text for each in certificate.content.notes] if notes is None else notes:
         _print(console, Text.assemble(("Note  ", "bold yellow"), note))
     console.print(_full_statement(certificate) if verbose else _short_statement(certificate, identity))
@@ -164,10 +166,9 @@ def _ranking(certificate: Certificate, most_rows: int | None, width: int) -> Tab
     place = [column.head for column in known].index("model")
     fitting = _fitting([*known[:place], bars, *known[place:]], width)
     captions = []
-    if n_models > len(made):
-        captions.append(
-            f"{counted(n_models - len(made), 'more model')}; add --all to certify or board show to print all"
-        )
+    left_out = n_models - len(certificate.withdrawn) - len(made)
+    if left_out:
+        captions.append(f"{counted(left_out, 'more model')}; add --all to certify or board show to print all")
     # Other columns can be worked out from the rest or the JSON; these were asked for, and a part of alpha was paid.
     if MEAN_INTERVAL in {column.head for column in known} - {column.head for column in fitting}:
         captions.append("no room for the intervals of the means; widen the terminal, or add --html or --markdown")

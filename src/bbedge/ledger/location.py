@@ -25,6 +25,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from bbedge.credentials import HIDDEN, redacted, without_credentials
 from bbedge.errors import BoardError, NoBoardError, raise_first
 from bbedge.files import LockedError, create_beside, lock, sync_folder
+from bbedge.ledger.heads import heads_beside
 from bbedge.text import quoted, shown, shown_path
 
 BUSY_SECONDS = 30.0
@@ -65,6 +66,8 @@ class LedgerLocation:
     """The database; ``None`` for a file."""
     what: str = "board"
     """How messages call what is there."""
+    heads: Path | None = None
+    """The file of its heads: beside a file, or what the parameter ``heads`` of a URL names."""
 
     @classmethod
     def named(cls, place: str | os.PathLike[str], *, what: str = "board") -> LedgerLocation:
@@ -76,7 +79,10 @@ class LedgerLocation:
                     "hexadecimal code"
                 )
             name = _SECRET_PARAMETER.sub(rf"\1{HIDDEN}", without_credentials(place))
-            return cls(name=name, path=None, url=_url(place, name, what), what=what)
+            url = _url(place, name, what)
+            heads = url.query.get("heads")
+            own = url.difference_update_query(["heads"])  # the driver does not know it
+            return cls(name=name, path=None, url=own, what=what, heads=Path(str(heads)) if heads else None)
         name = shown_path(place)
         try:
             path = Path(os.path.realpath(place))
@@ -87,7 +93,7 @@ class LedgerLocation:
             raise BoardError(f"{name}: cannot be a {what} ({error.strerror}); choose another name") from error
         except ValueError as error:
             raise BoardError(f"{name}: cannot be the name of a file ({error}); choose another name") from error
-        return cls(name=name, path=path, what=what)
+        return cls(name=name, path=path, what=what, heads=heads_beside(path))
 
     def check_file(self, *, may_be_new: bool) -> None:
         """Refuse what cannot be the file of a ledger: a folder, a device, a pipe; unless it ``may_be_new``, no file.

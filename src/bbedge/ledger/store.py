@@ -7,16 +7,17 @@ all; writers wait for each other. This module, ``tables`` and ``location`` are t
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
-from bbedge.errors import BoardError, NoBoardError
+from bbedge.errors import BbedgeError, BoardError, NoBoardError
 from bbedge.ledger import location
+from bbedge.ledger.heads import HeadsFile, LedgerHead
 from bbedge.ledger.location import LedgerLocation, only_maker, publish, sqlite_engine, temporary_file, use_journal
 from bbedge.ledger.tables import Session, Vector, has_ledger, make_tables
 from bbedge.text import quoted
@@ -53,7 +54,7 @@ def check_storable(names: Iterable[str], *, most_bytes: int | None = None) -> No
 
 
 class Store:
-    """A database that holds one ledger. Use :meth:`read` and :meth:`write`.
+    """A database that holds one ledger. Use :meth:`read` and :meth:`write`, which appends to the file of its heads.
 
     With ``create`` there need not be a ledger yet: the first transaction that is kept makes it, together with what it
     writes. Before, and if it fails, there is nothing. With ``what`` only a board or only a gate's ledger is taken, and
@@ -64,6 +65,7 @@ class Store:
         self._what = what
         self._place = LedgerLocation.named(place, what="board" if what == "ledger" else what)
         self.name = self._place.name
+        self._heads = None if self._place.heads is None else HeadsFile(self._place.heads)
         self._engine: sa.Engine | None = None
         self._is_new = True
         self._place.check_file(may_be_new=create)
@@ -71,6 +73,7 @@ class Store:
             self._place.check_free()
         else:
             self._connect(create=create)
+            self._complete_heads()
 
     def check_storable(self, names: Iterable[str]) -> None:
         """Refuse model names that this store can never hold."""
@@ -89,6 +92,23 @@ class Store:
             raise BoardError(f"{self.name}: this is a board, not the ledger of a gate; name another place")
         if self._is_new and not create:
             raise self.missing()
+
+    def _complete_heads(self) -> None:
+        """Append the heads that a kill left out. What is wrong with their file, a change or verifying says."""
+        if self._heads is None or not self._heads.exists or self._is_new:
+            return
+        with suppress(BbedgeError):
+            with self.read() as session:
+                lacking = self._heads.lacking(session.heads)
+            self._heads.append(lacking)
+
+    def _new_heads(self, heads: Callable[[int], list[LedgerHead]]) -> list[LedgerHead]:
+        """What to append to the file of the heads once a change is kept; refused if that is of another history."""
+        return [] if self._heads is None else self._heads.lacking(heads)
+
+    def _append_heads(self, heads: list[LedgerHead]) -> None:
+        if self._heads is not None:
+            self._heads.append(heads)
 
     @property
     def is_sqlite(self) -> bool:
@@ -154,8 +174,11 @@ class Store:
         with self._explained(), _transaction(self._engine, "write") as connection:
             if self._is_new and not has_ledger(connection, self.name):
                 make_tables(connection, self.name)
-            yield Session(connection)
+            session = Session(connection)
+            yield session
+            heads = self._new_heads(session.heads)
         self._is_new = False
+        self._append_heads(heads)
 
     @contextmanager
     def _made(self, path: Path, *, is_only_maker: bool) -> Iterator[Session]:
@@ -170,19 +193,23 @@ class Store:
                 engine = sqlite_engine(made)
                 with _transaction(engine, "write") as connection:
                     make_tables(connection, self.name)
-                    yield Session(connection)
+                    session = Session(connection)
+                    yield session
+                    every = session.heads(1)
                 _fold_journal(engine)
             try:
                 with ExitStack() as last:
                     if not is_only_maker:
                         last.enter_context(only_maker(path.parent, seconds=location.BUSY_SECONDS))
                     self._place.check_free()
+                    heads = [] if path.exists() else self._new_heads(lambda since: every[since - 1 :])
                     publish(made, path)
             except FileExistsError as error:
                 raise self._taken() from error
             except OSError as error:
                 raise self._place.explained(error) from error
         self._engine, self._is_new = sqlite_engine(path), False
+        self._append_heads(heads)
 
     def missing(self) -> NoBoardError:
         """The error for a database in which nothing has been made yet."""

@@ -11,6 +11,7 @@ from msgspec import Meta, Struct, structs
 
 from bbedge.errors import BoardError
 from bbedge.ledger.chain import LedgerEvent, digest
+from bbedge.ledger.heads import LedgerHead
 from bbedge.records.codec import FILE_VERSION, check_file_version
 from bbedge.records.gate import PolicyFrozen
 from bbedge.records.values import LARGEST_STORED, Ordinal
@@ -161,6 +162,12 @@ class Session:
         """The hash of the last event, as it was noted beside the ledger."""
         value = self._connection.scalar(sa.select(META.c.value).where(META.c.key == "head"))
         return None if value is None else _as(str, value)
+
+    def heads(self, since: int) -> list[LedgerHead]:
+        """The heads of the events from a number on."""
+        columns = (EVENTS.c.seq, EVENTS.c.hash, EVENTS.c.at)
+        rows = self._connection.execute(sa.select(*columns).where(EVENTS.c.seq >= since).order_by(EVENTS.c.seq))
+        return [LedgerHead(number=_as(int, row.seq), hash=_as(str, row.hash), time=_as(str, row.at)) for row in rows]
 
     def append(self, event: LedgerEvent) -> None:
         """Add an event to the ledger."""

@@ -12,7 +12,8 @@ import numpy as np
 from msgspec import UNSET, Meta, UnsetType
 from numpy.typing import NDArray
 
-from bbedge.records.design import Blocks, BoardRecord, DesignRecord, Pilot, Weights
+from bbedge.records.board import BoardRecord
+from bbedge.records.design import Blocks, DesignRecord, Pilot, Weights
 from bbedge.records.notes import Note
 from bbedge.records.reading import ReadingRecord
 from bbedge.records.values import (

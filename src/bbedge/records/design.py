@@ -1,4 +1,4 @@
-"""Designs as they are written: of a certificate, and of the board that it comes from.
+"""Designs as they are written: of a certificate, and of a board.
 
 The text under each field is its description in the JSON Schema.
 """
@@ -18,7 +18,6 @@ from bbedge.records.options import COPIES_HELP, Options, ResolvedOptions
 from bbedge.records.values import (
     HEADLINE,
     Copies,
-    Count,
     Digest,
     FamilyKind,
     Gaps,
@@ -33,7 +32,6 @@ from bbedge.records.values import (
     Sparse,
     SpendingRule,
     Strict,
-    Time,
     option,
     sum_at_most_one,
 )
@@ -299,97 +297,3 @@ class Counting(TypedDict, total=False):
             "(refuse). Missing scores are final."
         ),
     ]
-
-
-class StageRecord(Record, frozen=True, kw_only=True):
-    """An epoch or an added model, as something that spends a share of alpha."""
-
-    claim: Count
-    """Its place in the spending sequence."""
-    epoch: Positive
-    """Its epoch."""
-    newcomer: Name | None
-    """The added model; null for the first models of an epoch."""
-    level: Level
-    """The share of alpha that it spends."""
-    directions: Positive
-    """Directions that it tests."""
-    design_hash: Digest
-    """SHA-256 of its design."""
-
-
-class Attempts(Record, frozen=True, kw_only=True):
-    """Attempts at the runs of an epoch: each is recorded before its first request."""
-
-    begun: Positive
-    """Attempts that have begun."""
-    runs: Positive
-    """Runs that they are attempts at, the one in progress included."""
-    abandoned: Count
-    """Attempts that were given up: their scores, if any were seen, are not on the board."""
-
-
-StepKind = Literal["init", "pilot", "replicate", "add-model", "add-items", "retire"]
-
-
-class StepRecord(Record, frozen=True, kw_only=True):
-    """An event of the board that changed its models, its items or its evidence. Counts and ranks are the headline's."""
-
-    event: Positive
-    """Its place in the ledger."""
-    time: Time
-    """When it was recorded."""
-    kind: StepKind
-    """What happened, as the ledger calls it."""
-    epoch: Positive
-    """The epoch that it is part of, or that it began."""
-    names: Names | UnsetType = UNSET
-    """The models that came or were retired; of an epoch that began, all of its models; absent of runs."""
-    items: Positive | UnsetType = UNSET
-    """How many items are new."""
-    run: Positive | UnsetType = UNSET
-    """The number of the replicate, or of the pilot replicate."""
-    checkpoint: Positive | UnsetType = UNSET
-    """The checkpoint of the first replicate that was looked at; absent of a complete replicate."""
-    edges: Count | UnsetType = UNSET
-    """Edges after its look and all before it; absent if there was nothing to look at."""
-    resolved_pairs: Count | UnsetType = UNSET
-    """Pairs that these and their paths decide."""
-    ranks: dict[Name, tuple[Positive, Positive]] | UnsetType = UNSET
-    """The rank intervals that it changed or began with, by model; of the certificate's epoch, up to 500 models."""
-
-    @property
-    def has_look(self) -> bool:
-        """Whether the board was looked at."""
-        return self.edges is not UNSET
-
-
-class BoardRecord(Record, frozen=True, kw_only=True):
-    """The board that the leaderboard comes from; only from ``bbedge board``."""
-
-    design: BoardOptions
-    """The frozen design."""
-    design_hash: Digest
-    """The registration: SHA-256 of the design, the first models, items and blocks, and the seed of their order."""
-    head: Digest
-    """The hash of the last event, which covers the whole history."""
-    events: Positive
-    """Number of events in the ledger."""
-    epoch: Positive
-    """The epoch of this certificate."""
-    epochs: Positive
-    """Number of epochs."""
-    active: Names
-    """Models that get more replicates."""
-    retired: Names
-    """Models that get no more replicates."""
-    alpha_spent: NotNegative
-    """The part of alpha that the claims spend."""
-    next_level: NotNegative
-    """The level of the next claim; 0 if nothing is left."""
-    claims: tuple[StageRecord, ...]
-    """Every claim, first to last."""
-    attempts: Attempts | UnsetType = UNSET
-    """Attempts at the runs of the epoch, if ``bbedge evaluate`` has run it."""
-    timeline: tuple[StepRecord, ...]
-    """What happened to the board, first to last: when models came and went, and what each look changed."""

@@ -8,14 +8,14 @@ events before has a default in Python, because a proposed event does not state i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from msgspec import UNSET, UnsetType, field
+from msgspec import UNSET, Meta, UnsetType, field
 
 from bbedge.errors import BoardError
 from bbedge.records.codec import FILE_VERSION
 from bbedge.records.notes import Note
-from bbedge.records.values import Copies, Digest, Name, Number, Ordinal, Seed, Stored, Strict
+from bbedge.records.values import NOT_BLANK, Copies, Digest, Name, Number, Ordinal, Seed, Stored, Strict
 
 
 class Opened(Strict, frozen=True, kw_only=True):
@@ -300,6 +300,20 @@ class ModelRetired(_InEpoch, frozen=True, kw_only=True):
     """The checksum of the saved evidence of each claim of the epoch."""
 
 
+LONGEST_REASON = 1_000
+"""Characters of the reason for which a model was withdrawn."""
+
+
+class ModelWithdrawn(_InEpoch, frozen=True, kw_only=True):
+    """The row of a model was hidden from tables. What is stored, certified and tested stays as it is."""
+
+    kind = "withdraw"
+    model: Name
+    """The model."""
+    reason: Annotated[str, Meta(pattern=NOT_BLANK, max_length=LONGEST_REASON)]
+    """Why, for readers of the board."""
+
+
 class NoteAdded(_InEpoch, frozen=True, kw_only=True):
     """Something that readers of the board should know was written down."""
 
@@ -348,6 +362,6 @@ class AttemptEnded(_InEpoch, frozen=True, kw_only=True):
 
 ScoresAdded = PilotAdded | ReplicateAdded | ModelAdded
 """The events that scores come with."""
-WithoutEvidence = NoteAdded | AttemptBegun | AttemptEnded
+WithoutEvidence = NoteAdded | ModelWithdrawn | AttemptBegun | AttemptEnded
 """The events that leave all evidence as it is, so that they name none that was saved."""
 BoardEvent = Created | PilotAdded | ReplicateAdded | ModelAdded | ItemsAdded | ModelRetired | WithoutEvidence

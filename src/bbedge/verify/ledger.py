@@ -20,6 +20,7 @@ from bbedge.errors import BbedgeError, BoardError
 from bbedge.gate.admit import VerifiedGate
 from bbedge.gate.admit import verify_session as verify_gate
 from bbedge.ledger.chain import LedgerEvent, check_head, digest
+from bbedge.ledger.heads import LedgerHead, check_heads
 from bbedge.ledger.store import Session, Store
 from bbedge.records.codec import canonical, plain, to_json
 from bbedge.records.events import (
@@ -56,13 +57,16 @@ class Verified:
         return self.certificates, "certificate"
 
 
-def verify(store: Store, *, head: str | None = None) -> Verified | VerifiedGate:
+def verify(store: Store, *, head: str | None = None, heads: Sequence[LedgerHead] = ()) -> Verified | VerifiedGate:
     """Compute every event again and compare; the first thing that does not agree is named in a :class:`BoardError`.
 
-    ``head`` is a hash that was published earlier: some event must have it.
+    ``head`` is a hash that was published earlier: some event must have it. ``heads`` were published with their numbers
+    and times, by :func:`~bbedge.ledger.heads.read_heads`; a ledger without one of them is a
+    :class:`~bbedge.errors.HistoryError`.
     """
     store.check_whole()
     with store.read() as session:
+        check_heads(session.events(), heads)
         return verify_session(session, head=head)
 
 

@@ -31,9 +31,9 @@ from bbedge.core.scores import DesignOptions, Scores
 from bbedge.core.stakes import given_stakes
 from bbedge.core.views import HEADLINE, SuiteOptions, suite_options
 from bbedge.errors import Argument, Blank, BoardError, DesignError, DomainError
+from bbedge.records.board import BoardRecord, StepRecord
 from bbedge.records.certificate import Document
 from bbedge.records.codec import plain
-from bbedge.records.design import BoardRecord, StepRecord
 from bbedge.records.options import declared
 
 
@@ -288,7 +288,7 @@ def document_from_table(document: Document, scores: Scores) -> Document:
         computed = board_certificate(board, 1).content
     assert computed.board  # it comes from one
     orders = {key: (getattr(computed.board, key), getattr(record, key)) for key in ("active", "retired")}
-    of_ledger = {key: getattr(record, key) for key in ("design_hash", "head", "events", "attempts")}
+    of_ledger = {key: getattr(record, key) for key in ("design_hash", "head", "events", "attempts", "withdrawn")}
     return structs.replace(
         computed,
         design=structs.replace(computed.design, hash=document.design.hash),
@@ -302,18 +302,18 @@ def document_from_table(document: Document, scores: Scores) -> Document:
 
 
 def _as_recorded(found: Sequence[StepRecord], stated: Sequence[StepRecord]) -> tuple[StepRecord, ...]:
-    """The steps that were computed, with what only a ledger says of them: place, time and the order of names."""
-    if [step.kind for step in found] != [step.kind for step in stated]:
+    """The computed steps with what only a ledger says: place, time, the order of names, who was withdrawn."""
+    steps = iter(found)
+    if [step.kind for step in found] != [step.kind for step in stated if step.kind != "withdraw"]:
         return tuple(found)
-    return tuple(
-        structs.replace(
-            step,
-            event=other.event,
-            time=other.time,
-            names=other.names if sorted(other.names or ()) == sorted(step.names or ()) else step.names,
-        )
-        for step, other in zip(found, stated, strict=True)
-    )
+    return tuple(other if other.kind == "withdraw" else _step_as_recorded(next(steps), other) for other in stated)
+
+
+def _step_as_recorded(step: StepRecord, stated: StepRecord) -> StepRecord:
+    """A computed step with the place and the time of a stated one, and its names in their order."""
+    are_same = sorted(stated.names or ()) == sorted(step.names or ())
+    names = stated.names if are_same else step.names
+    return structs.replace(step, event=stated.event, time=stated.time, names=names)
 
 
 def _with_retired(record: BoardRecord, scores: Scores) -> Scores:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from msgspec import UNSET, UnsetType
 
 from bbedge.certificate.parts import Parts
-from bbedge.records.design import StepRecord
+from bbedge.records.board import StepRecord
 
 Contradictions = Iterator[tuple[object, str]]
 """What must not be so, and what to say if it is. Each may rely on all before it being in order."""
@@ -29,8 +29,14 @@ def history_contradictions(parts: Parts) -> Contradictions:
     yield began != list(range(1, board.epochs + 1)), "'timeline' and 'epochs' of the board do not agree"
     stopped = [name for step in steps if step.kind == "retire" for name in step.names or ()]
     yield stopped != list(board.retired), "'timeline' and 'retired' of the board do not agree"
+    hidden = [(step.event, step.names) for step in steps if step.kind == "withdraw"]
+    yield (
+        hidden != [(each.event, (each.model,)) for each in board.withdrawn or ()]
+        or len({names for _, names in hidden}) < len(hidden),
+        "'timeline' and 'withdrawn' of the board do not agree",
+    )
     shown = [step for step in steps if step.epoch == board.epoch]
-    named = [name for step in shown if step.kind != "retire" for name in step.names or ()]
+    named = [name for step in shown if step.kind not in ("retire", "withdraw") for name in step.names or ()]
     yield sorted(named) != sorted(parts.names), "'timeline' and 'models' do not have the same names"
     joined = [step.names for step in shown if step.kind == "add-model"]
     claimed = [(claim.newcomer,) for claim in parts.claims if claim.newcomer is not None]

@@ -84,6 +84,7 @@ def whole_life(folder) -> Board:
     board.note("protocol", "temperature 0.7", version=3)
     board.add_model("d", runs(rng, "d", 5))
     board.retire("b")
+    board.withdraw("b", "its authors asked for it")
     board.add(runs(rng, "acd"))
     board.add_items(MORE)
     board.add(runs(rng, "acd", 2, (*ITEMS, *MORE)))

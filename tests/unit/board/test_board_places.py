@@ -121,7 +121,7 @@ def test_where_files_cannot_have_two_names_a_board_is_made_and_none_is_overwritt
     place = tmp_path / "board.db"
     head = create(place).head
     assert Board.open(place).head == head
-    assert [file.name for file in tmp_path.iterdir()] == ["board.db"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["board.db", "board.db.heads.jsonl"]
     made = tmp_path / "made"
     made.write_bytes(b"other")
     with pytest.raises(FileExistsError):

@@ -25,6 +25,7 @@ from bbedge.gate.ledger import reserve
 from bbedge.gate.uses import level_of
 from bbedge.ledger import location
 from bbedge.ledger.archive import export_lines, import_lines
+from bbedge.ledger.heads import heads_beside
 from bbedge.ledger.store import Store
 from bbedge.records.notes import Note
 from gate_ledgers import CLAIMS, SHARED, STUDY, Taken, changed, copied_uses, made
@@ -255,10 +256,11 @@ def test_a_study_keeps_the_level_that_it_reserved(path):
 
 
 def forge(path, change):
-    """The same ledger after a change, with hashes that fit."""
+    """The same ledger after a change, with hashes that fit, and without the heads beside it."""
     taken = Taken.apart(path)
     change(taken)
     path.unlink()
+    heads_beside(path).unlink()
     taken.write(path)
 
 
@@ -337,12 +339,15 @@ def test_a_published_head_finds_what_was_lost(path, attack):
         path.write_bytes(path.read_bytes()[:-5])
     elif attack == "set back":
         path.write_bytes(before)
+        heads_beside(path).unlink()
         assert record(path, SHARED, made(2), label="x").use.number == 2, "without the head nothing shows it"
         path.write_bytes(before)
+        heads_beside(path).unlink()
     elif attack == "removed":
         path.unlink()
     else:
         path.unlink()
+        heads_beside(path).unlink()
         record(path, SHARED, made(2), label="two")
     for call in (
         lambda: read_ledger(path, head=head),
@@ -373,6 +378,7 @@ def test_a_board_is_no_gate_and_a_gate_no_board(path):
         with pytest.raises(BoardError, match="this is a board, not the ledger of a gate"):
             call()
     path.unlink()
+    heads_beside(path).unlink()
     record(path, SHARED, made(1), label="one")
     with pytest.raises(BoardError, match="this is the ledger of a gate, not a board"):
         Board.open(path)

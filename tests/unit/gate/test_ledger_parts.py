@@ -19,6 +19,7 @@ from bbedge.gate.admit import verify_session
 from bbedge.gate.gate import FirstRun
 from bbedge.gate.ledger import record_look, reserve
 from bbedge.gate.uses import level_of
+from bbedge.ledger.heads import heads_beside
 from bbedge.ledger.store import Store
 from bbedge.records.codec import to_json
 from bbedge.records.events import checkpoint_place
@@ -249,6 +250,7 @@ def forge(path, change):
     taken = Taken.apart(path)
     change(taken)
     path.unlink()
+    heads_beside(path).unlink()
     taken.write(path)
 
 

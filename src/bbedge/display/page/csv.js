@@ -16,7 +16,7 @@ function tableCsv({ data, panel, facts, other }) {
   return csvOf([
     ["model", "best_rank", "worst_rank", ...(other ? ["best_rank_new", "worst_rank_new"] : []), "mean", "mean_items", "mean_interval", "difference_to_leader", "difference_interval", "beats", "loses_to",
       ...data.info.map((column) => column.title)],
-    ...facts.names.map((name, i) => [
+    ...facts.names.map((name, i) => [name, i]).filter(([, i]) => !texts.withdrawn.includes(i)).map(([name, i]) => [
       name, ...texts.ranks[i], ...(other ? other.intervals[other.place.get(name)] : []), facts.mean(i), facts.meanItems(i), interval(texts.mean_intervals?.[i]), number(texts.behind[i]),
       interval(texts.behind_intervals?.[i]), ...texts.counts[i],
       ...data.info.map((column) => (column.links ? column.links[known[i]] : column.kind === "number" ? column.keys[known[i]] : column.texts[known[i]])),

@@ -131,7 +131,7 @@ function showPanel({ doc, data, panel, signal, compare, onKeep, onArranged }) {
       });
     });
   }
-  const rowButtons = () => [...table.body.querySelectorAll("th button:not(.pin)")];
+  const rowButtons = () => [...table.body.querySelectorAll("tr:not([hidden]) th button:not(.pin)")];
   const nodes = all(".node");
   const siblings = (element) => (element.classList.contains("node") ? nodes : rowButtons());
   function stops() {

@@ -7,7 +7,8 @@ function rankingTable({ data, panel, names, labels, byPair, onPage, onArranged }
   const rows = new Array(size);
   [...body.rows].forEach((row, i) => { rows[i] = row; });
   const perPage = size > texts.open ? texts.open : size;
-  const cuts = new Set(texts.cuts), retired = new Set(texts.retired);
+  const cuts = new Set(texts.cuts), retired = new Set(texts.retired), opening = new Set(texts.opens);
+  const withdrawn = new Set(texts.withdrawn), present = names.map((_, i) => i).filter((i) => !withdrawn.has(i));
   // What the user knows is in the order of the headline's document, which is not that of a view.
   const known = data.info.length ? names.map((name) => data.places.get(name)) : [];
   const ordinal = (number) => {
@@ -40,7 +41,7 @@ function rankingTable({ data, panel, names, labels, byPair, onPage, onArranged }
   }
   function rowOf(i) {
     if (rows[i]) return rows[i];
-    const row = make("tr"), [best] = texts.ranks[i], opens = i === 0 || texts.ranks[i - 1][0] !== best;
+    const row = make("tr"), [best] = texts.ranks[i], opens = opening.has(i);
     row.setAttribute("role", "row");
     row.dataset.model = i;
     if (cuts.has(i) || opens) row.className = cuts.has(i) ? "cut" : "opens";
@@ -82,7 +83,7 @@ function rankingTable({ data, panel, names, labels, byPair, onPage, onArranged }
   const compared = (a, b) => (typeof a === "number" && typeof b === "number" ? a - b : a < b ? -1 : a > b ? 1 : 0);
 
   const usual = { key: "rank", way: "ascending" };
-  let sorted = usual, fitting = names.map((_, i) => i), page = 0, inOrder = fitting;
+  let sorted = usual, fitting = present, page = 0, inOrder = fitting;
 
   function arrange() {
     const { key, way } = sorted;
@@ -170,11 +171,11 @@ function rankingTable({ data, panel, names, labels, byPair, onPage, onArranged }
       if (test) tests.push(test);
       if (control.className === "bound") control.setAttribute("aria-invalid", String(!test && control.value.trim() !== ""));
     }
-    fitting = names.map((_, i) => i).filter((i) => tests.every((test) => test(i)));
+    fitting = present.filter((i) => tests.every((test) => test(i)));
     page = 0;
     arrange();
     fill();
-    byId("found").textContent = tests.length ? `${count(fitting.length, "model")} of ${size.toLocaleString("en")}` : "";
+    byId("found").textContent = tests.length ? `${count(fitting.length, "model")} of ${present.length.toLocaleString("en")}` : "";
   }
   for (const control of controls) {
     control.addEventListener("input", filter);
@@ -199,8 +200,9 @@ function rankingTable({ data, panel, names, labels, byPair, onPage, onArranged }
     sortBy(...(isKnown ? [key, way] : [usual.key, usual.way]));
   }
 
-  // Shows the page with a model's row, without filters if they hide it.
+  // Shows the page with a model's row, without filters if they hide it; a withdrawn model has none to show.
   function reveal(model) {
+    if (withdrawn.has(model)) return rowOf(model);
     if (!fitting.includes(model)) {
       for (const control of controls) control.value = "";
       filter();

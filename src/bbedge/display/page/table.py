@@ -131,13 +131,13 @@ class PageView:
     certificate: Certificate
     """What is shown: what the document says, and not what the run that made it knows besides."""
     rows: tuple[ModelRow, ...]
-    """Its table."""
+    """All models; those of withdrawn ones are not in the table."""
 
     @classmethod
     def from_certificate(cls, certificate: Certificate) -> PageView:
         """The view that a certificate is of."""
         written = certificate if certificate.pairs is not None else replace(certificate, leaderboard=None)
-        return cls(certificate=written, rows=model_rows(written))
+        return cls(certificate=written, rows=model_rows(written, withdrawn=True))
 
     @property
     def open_rows(self) -> int:
@@ -165,6 +165,8 @@ class PageView:
             "behind_intervals": [row.behind_interval for row in made] if certificate.pairs is not None else None,
             "counts": [(row.beats, row.loses_to) for row in made],
             "retired": [row.index for row in made if row.is_retired],
+            "withdrawn": [row.index for row in made if row.is_withdrawn],
+            "opens": [row.index for row in made if row.opens_group],
             "cuts": [row.index for row in made if row.cut_above],
             "evidence": [evidence_share(each.log_e - each.log_threshold)[0] for each in certificate.content.outlook],
         }

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import rank
-from bbedge.records.design import StepRecord
+from bbedge.records.board import StepRecord
 from bbedge.text import counted, shown
 
 MOST_STEPS = 200
@@ -112,6 +112,8 @@ def _what(step: StepRecord, labels: Mapping[str, str]) -> str:
             return f"{names[0]} was added"
         case "retire":
             return f"{names[0]} was retired"
+        case "withdraw":
+            return f"{names[0]} was withdrawn"
         case "pilot":
             return f"Pilot run {step.run:,}"
     return f"Checkpoint {step.checkpoint} of run 1" if step.checkpoint else f"Run {step.run:,}"

@@ -1,0 +1,117 @@
+"""What a certificate says of the board that it comes from: its claims, its history, and what it hides."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import UNSET, UnsetType
+
+from bbedge.records.design import BoardOptions
+from bbedge.records.values import Count, Digest, Level, Name, Names, NotNegative, Positive, Record, Text, Time
+
+
+class StageRecord(Record, frozen=True, kw_only=True):
+    """An epoch or an added model, as something that spends a share of alpha."""
+
+    claim: Count
+    """Its place in the spending sequence."""
+    epoch: Positive
+    """Its epoch."""
+    newcomer: Name | None
+    """The added model; null for the first models of an epoch."""
+    level: Level
+    """The share of alpha that it spends."""
+    directions: Positive
+    """Directions that it tests."""
+    design_hash: Digest
+    """SHA-256 of its design."""
+
+
+class Attempts(Record, frozen=True, kw_only=True):
+    """Attempts at the runs of an epoch: each is recorded before its first request."""
+
+    begun: Positive
+    """Attempts that have begun."""
+    runs: Positive
+    """Runs that they are attempts at, the one in progress included."""
+    abandoned: Count
+    """Attempts that were given up: their scores, if any were seen, are not on the board."""
+
+
+StepKind = Literal["init", "pilot", "replicate", "add-model", "add-items", "retire", "withdraw"]
+
+
+class StepRecord(Record, frozen=True, kw_only=True):
+    """An event of the board that changed its models, its items, its evidence or its table; the headline's numbers."""
+
+    event: Positive
+    """Its place in the ledger."""
+    time: Time
+    """When it was recorded."""
+    kind: StepKind
+    """What happened, as the ledger calls it."""
+    epoch: Positive
+    """The epoch that it is part of, or that it began."""
+    names: Names | UnsetType = UNSET
+    """The models that came, were retired or withdrawn; of an epoch that began, all of its models; absent of runs."""
+    items: Positive | UnsetType = UNSET
+    """How many items are new."""
+    run: Positive | UnsetType = UNSET
+    """The number of the replicate, or of the pilot replicate."""
+    checkpoint: Positive | UnsetType = UNSET
+    """The checkpoint of the first replicate that was looked at; absent of a complete replicate."""
+    edges: Count | UnsetType = UNSET
+    """Edges after its look and all before it; absent if there was nothing to look at."""
+    resolved_pairs: Count | UnsetType = UNSET
+    """Pairs that these and their paths decide."""
+    ranks: dict[Name, tuple[Positive, Positive]] | UnsetType = UNSET
+    """The rank intervals that it changed or began with, by model; of the certificate's epoch, up to 500 models."""
+
+    @property
+    def has_look(self) -> bool:
+        """Whether the board was looked at."""
+        return self.edges is not UNSET
+
+
+class WithdrawnRecord(Record, frozen=True, kw_only=True):
+    """A model whose row tables do not show. It counts in every rank and comparison, as before."""
+
+    model: Name
+    """The model."""
+    event: Positive
+    """The event that withdrew it."""
+    reason: Text
+    """Why."""
+
+
+class BoardRecord(Record, frozen=True, kw_only=True):
+    """The board that the leaderboard comes from; only from ``bbedge board``."""
+
+    design: BoardOptions
+    """The frozen design."""
+    design_hash: Digest
+    """The registration: SHA-256 of the design, the first models, items and blocks, and the seed of their order."""
+    head: Digest
+    """The hash of the last event, which covers the whole history."""
+    events: Positive
+    """Number of events in the ledger."""
+    epoch: Positive
+    """The epoch of this certificate."""
+    epochs: Positive
+    """Number of epochs."""
+    active: Names
+    """Models that get more replicates."""
+    retired: Names
+    """Models that get no more replicates."""
+    withdrawn: tuple[WithdrawnRecord, ...] | UnsetType = UNSET
+    """Models whose rows tables do not show, in the order of their events; absent if there are none."""
+    alpha_spent: NotNegative
+    """The part of alpha that the claims spend."""
+    next_level: NotNegative
+    """The level of the next claim; 0 if nothing is left."""
+    claims: tuple[StageRecord, ...]
+    """Every claim, first to last."""
+    attempts: Attempts | UnsetType = UNSET
+    """Attempts at the runs of the epoch, if ``bbedge evaluate`` has run it."""
+    timeline: tuple[StepRecord, ...]
+    """What happened to the board, first to last: when models came and went, and what each look changed."""
