@@ -37,9 +37,11 @@ from bbedge.records.events import (
     NoteAdded,
     ReplicateAdded,
     ScoresAdded,
+    TrustStated,
     WithoutEvidence,
 )
 from bbedge.records.notes import Note
+from bbedge.records.values import Trust
 from bbedge.text import counted
 
 
@@ -304,6 +306,25 @@ class Board:
         until it is retired. There is no way back.
         """
         self._append(ModelWithdrawn, model=model, reason=reason)
+
+    def state_trust(self, model: str, trust: Trust, *, by: str) -> None:
+        """State how far the scores of a model can be trusted, and who says so; what was stated before counts no more.
+
+        Readers of the board see it beside the model. It changes nothing else.
+        """
+        self._append(TrustStated, model=model, trust=trust, by=by)
+
+    def add_submission(
+        self, scores: Scores, *, by: str, submission: str, trust: Trust, **counting: Unpack[Counting]
+    ) -> Added:
+        """Add the scores that were handed in with a submission, and state whose they are; all of it or nothing.
+
+        Models that are not on the board join it as in :meth:`add_model`; a replicate of all active models is added as
+        in :meth:`add`. ``submission`` is the SHA-256 of the file.
+        """
+        self._store.check_storable(scores.models)
+        with self._change() as change:
+            return change.add_submission(scores, counting, by=by, submission=submission, trust=trust)
 
     def note(self, about: str, text: str, **particulars: object) -> None:
         """Record something that readers of the board should know, with any JSON values; it changes nothing else."""

@@ -31,6 +31,7 @@ from bbedge.records.events import (
     ModelWithdrawn,
     PilotAdded,
     ReplicateAdded,
+    TrustStated,
 )
 from bbedge.text import quoted
 
@@ -45,6 +46,8 @@ class BoardState:
         self.design = design
         self.retired: list[str] = []
         self.withdrawn: list[str] = []
+        self.trust: dict[str, TrustStated] = {}
+        self.submissions: set[str] = set()
         self.candidate: tuple[str, ...] | None = None
         self.epochs: list[Epoch] = []
         models = list(created.models)
@@ -203,6 +206,9 @@ class BoardState:
                 self.retired.append(name)
             case ModelWithdrawn(model=name):
                 self.withdrawn.append(name)
+            case TrustStated(model=name, submission=submission):
+                self.trust[name] = event
+                self.submissions |= {submission} if submission else set()
             case AttemptBegun():
                 epoch.attempts.setdefault(event.replicate, []).append(None)
             case AttemptEnded():

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from bbedge.display.ranking import TRUST_WORDS
 from bbedge.display.tables import escaped, markdown_line
-from bbedge.records.submission import CheckStatus, SubmissionVerdict, Trust
+from bbedge.records.submission import CheckStatus, SubmissionVerdict
 from bbedge.text import counted, listed, shown
 
-TRUST_WORDS: Mapping[Trust, str] = {
-    "self-reported": "self-reported",
-    "logs-kept": "logs kept",
-    "re-run": "re-run by the maintainers",
-}
-"""How far scores can be trusted, for people."""
 _STATUS: Mapping[CheckStatus, str] = {"holds": "holds", "fails": "FAILS", "not-checked": "not checked"}
 _LONGEST = 600  # characters of a text that somebody else wrote
 

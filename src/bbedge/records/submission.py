@@ -12,18 +12,12 @@ from msgspec import UNSET, Meta, UnsetType
 
 from bbedge.records.codec import FILE_VERSION
 from bbedge.records.reading import UNIT, ReadingRecord
-from bbedge.records.values import Count, Digest, Name, Number, Positive, Strict, Text
+from bbedge.records.values import Count, Digest, Name, Number, Positive, Strict, Text, Trust
 
 RECORD, TABLE, LOGS = "submission.json", "scores.csv", "logs/"
 """The members of the archive: this record, the table of scores, and where the files are that it was made from."""
 MOST_FILES = 10_000
 """The most files that a submission keeps."""
-
-Trust = Literal["self-reported", "logs-kept", "re-run"]
-"""How far scores can be trusted, from least to most: somebody states them; the logs that they follow from are kept; the
-maintainers of the board made the runs again."""
-TRUST: tuple[Trust, ...] = ("self-reported", "logs-kept", "re-run")
-"""The same in this order."""
 
 CheckStatus = Literal["holds", "fails", "not-checked"]
 """What became of a check."""

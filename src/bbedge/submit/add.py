@@ -12,7 +12,8 @@ from bbedge.errors import BoardError
 from bbedge.readers.read_scores import scores_in
 from bbedge.records.design import Counting
 from bbedge.records.reading import Reading
-from bbedge.records.submission import TABLE, Submission, Trust
+from bbedge.records.submission import TABLE, Submission
+from bbedge.records.values import Trust
 from bbedge.submit.archive import digest, opened
 from bbedge.text import shown_path
 
@@ -24,7 +25,7 @@ def add(board: Board, path: str | os.PathLike[str], **counting: Unpack[Counting]
     :meth:`Board.add <bbedge.Board.add>`.
     """
     known = digest(path)
-    if known in board.submissions:
+    if known in board.state.submissions:
         return None
     with opened(path) as (submission, folder):
         check_fits(board, submission, shown_path(path))
