@@ -12,7 +12,7 @@ for try in 1 2 3 4 5; do
     # Importing computes every look again; the heads that were published must be those of the board.
     bbedge board import docs/board.jsonl "$work/board"
     refused=
-    for path in $(git log --reverse --diff-filter=A --format= --name-only -- submissions/); do
+    for path in $(git log --first-parent -m --reverse --diff-filter=A --format= --name-only -- submissions/); do
         [ -f "$path" ] || continue
         bbedge board add "$work/board" --submission "$path" || refused="$refused $path"
     done
