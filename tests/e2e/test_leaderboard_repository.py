@@ -192,8 +192,8 @@ def test_a_merge_while_another_one_is_appended_waits_for_its_turn(server):
         (lambda clone: (clone / "check.sh").write_text("exit 0\n"), "change nothing else"),
         (lambda clone: (clone / "docs" / "board.jsonl").write_text("{}\n"), "change nothing else"),
         (lambda clone: (clone / "submissions" / "second.zip").write_bytes(b"PK"), "change nothing else"),
-        (lambda clone: os.replace(clone / "submissions/kestrel.zip", clone / "kestrel.zip"), "must be called"),
-        (lambda clone: os.replace(clone / "submissions/kestrel.zip", clone / "submissions/a b.zip"), "must be called"),
+        (lambda clone: (clone / "submissions/kestrel.zip").rename(clone / "kestrel.zip"), "must be called"),
+        (lambda clone: (clone / "submissions/kestrel.zip").rename(clone / "submissions/a b.zip"), "must be called"),
         (lambda clone: (clone / "submissions/kestrel.zip").chmod(0o755), "plain file"),
     ],
 )

@@ -15,11 +15,21 @@ from bbedge.records.reading import Reading
 from bbedge.records.submission import TABLE, Submission
 from bbedge.records.values import Trust
 from bbedge.submit.archive import digest, opened
+from bbedge.submit.confined import check_confined
 from bbedge.text import shown_path
 
 
 def add(board: Board, path: str | os.PathLike[str], **counting: Unpack[Counting]) -> Added | None:
-    """Add the models of a submission, or a replicate of all active models, and say how far they can be trusted.
+    """Check a submission in a process of its own, then put its scores on a board: see :func:`take`."""
+    verdict = check_confined(path)
+    if not verdict.accepted:
+        why = "; ".join(f"{each.what}: {each.text}" for each in verdict.checks if each.status == "fails")
+        raise BoardError(f"{shown_path(path)}: refused: {why}")
+    return take(board, path, **counting)
+
+
+def take(board: Board, path: str | os.PathLike[str], **counting: Unpack[Counting]) -> Added | None:
+    """Add the models of a checked submission, or a replicate of all active models, and state how far they are trusted.
 
     All of it or nothing. ``None`` if the board has this submission already. The options are those of
     :meth:`Board.add <bbedge.Board.add>`.
@@ -30,7 +40,8 @@ def add(board: Board, path: str | os.PathLike[str], **counting: Unpack[Counting]
     with opened(path) as (submission, folder):
         check_fits(board, submission, shown_path(path))
         scores = table_scores(board, folder)
-        return board.add_submission(scores, by=submission.who, submission=known, trust=trust_of(submission), **counting)
+        trust = trust_of(submission)
+        return board.add_submission(scores, by=submission.who, submission=known, trust=trust, **counting)
 
 
 def trust_of(submission: Submission) -> Trust:

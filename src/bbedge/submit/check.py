@@ -23,7 +23,7 @@ from bbedge.records.submission import (
     SubmissionCheck,
     SubmissionVerdict,
 )
-from bbedge.submit.add import add, trust_of
+from bbedge.submit.add import take, trust_of
 from bbedge.submit.archive import digest, opened
 from bbedge.submit.pack import packed, submitted
 from bbedge.text import counted
@@ -109,7 +109,7 @@ def _tried(path: Path, archive: Path) -> tuple[str, ...]:
         )  # the copy is thrown away, the board is verified when it is kept
         with Board.open(place) as board:
             before = board.leaderboard()
-            added = add(board, path)
+            added = take(board, path)
             if added is None:
                 return ("The board has this submission already.",)
             with suppress(BbedgeError):

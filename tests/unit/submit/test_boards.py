@@ -12,7 +12,7 @@ from bbedge.display.compact import to_markdown
 from bbedge.errors import BoardError
 from bbedge.ledger.archive import import_file
 from bbedge.records.reading import Reading
-from bbedge.submit.add import add
+from bbedge.submit.add import add, take
 from bbedge.submit.archive import digest
 from bbedge.submit.check import check
 from bbedge.submit.confined import check_confined
@@ -52,7 +52,7 @@ def test_a_new_model_joins_as_add_model_has_it(board, tmp_path):
     twin = make(tmp_path / "twin", alpha=0.3)
     twin.add(runs(np.random.default_rng(1), "abc", 3))
     path, drawn = packed(tmp_path, "d", "d")
-    brought = add(board, path)
+    brought = take(board, path)
     assert brought.edges == twin.add_model("d", scores(drawn, "d", start=1)).edges
     mine, theirs = ({**each.certificate().document, "board": None, "provenance": None} for each in (board, twin))
     assert mine == theirs
@@ -62,9 +62,9 @@ def test_a_new_model_joins_as_add_model_has_it(board, tmp_path):
 
 def test_the_same_submission_again_changes_nothing(board, tmp_path):
     path, _ = packed(tmp_path, "d", "d")
-    add(board, path)
+    take(board, path)
     head = board.head
-    assert add(board, path) is None
+    assert take(board, path) is None
     assert board.head == head
 
 
@@ -72,10 +72,10 @@ def test_several_new_models_come_together_or_not_at_all(board, tmp_path):
     head = board.head
     short, _ = packed(tmp_path, "short", "de", items=ITEMS[1:])
     with pytest.raises(BoardError):
-        add(board, short)
+        take(board, short)
     assert Board.open(board.store.name).head == head
     path, _ = packed(tmp_path, "de", "de")
-    add(board, path)
+    take(board, path)
     assert board.state.epoch.models == ["a", "b", "c", "d", "e"]
     assert set(trust(board)) == {"d", "e"}
 
@@ -83,31 +83,42 @@ def test_several_new_models_come_together_or_not_at_all(board, tmp_path):
 def test_a_replicate_of_all_models_comes_with_the_least_trust_of_their_scores(board, tmp_path):
     board.state_trust("a", "re-run", by="us")
     path, _ = packed(tmp_path, "all", "abc", count=1, start=4, keep=False)
-    assert add(board, path).replicates == (4,)
+    assert take(board, path).replicates == (4,)
     assert trust(board)["a"] == ("self-reported", "Team A")
 
 
 def test_a_mixture_of_new_and_old_models_is_refused(board, tmp_path):
     path, _ = packed(tmp_path, "mixed", "ad")
     with pytest.raises(BoardError, match="'d' is new on the board, and 'a' not"):
-        add(board, path)
+        take(board, path)
 
 
 def test_replicates_that_the_board_has_are_no_submission(board, tmp_path):
     path, _ = packed(tmp_path, "old", "abc", seed=1)
     with pytest.raises(BoardError):
-        add(board, path)
+        take(board, path)
 
 
 def test_a_submission_for_another_board_or_scale_is_refused(board, tmp_path):
     path, _ = packed(tmp_path, "other", "d", registration="0" * 64)
     with pytest.raises(BoardError, match="for a board with registration 0000000000000000"):
-        add(board, path)
+        take(board, path)
     path, _ = packed(tmp_path, "right", "d", registration=board.registration)
-    assert add(board, path) is not None
+    assert take(board, path) is not None
     pack([str(tmp_path / "right.csv")], tmp_path / "scale.zip", Reading(score_range=(0, 10)), who="A")
     with pytest.raises(BoardError, match="on the scale 0 to 10, those of the board on 0 to 1"):
-        add(board, tmp_path / "scale.zip")
+        take(board, tmp_path / "scale.zip")
+
+
+@pytest.mark.nightly
+def test_it_is_checked_again_when_it_is_added(board, tmp_path):
+    path, _ = packed(tmp_path, "d", "d")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-30])
+    with pytest.raises(BoardError, match="refused: archive"):
+        add(board, path)
+    path.write_bytes(whole)
+    assert add(board, path) is not None
 
 
 def test_the_last_statement_counts_and_is_not_made_twice(board):
@@ -122,7 +133,7 @@ def test_the_last_statement_counts_and_is_not_made_twice(board):
 
 def test_it_is_verified_exported_imported_and_not_forged(board, tmp_path):
     path, _ = packed(tmp_path, "d", "d")
-    add(board, path)
+    take(board, path)
     given = board.certificate().document
     assert verify_certificate(given, board).verified
     board.export(tmp_path / "all.jsonl")
@@ -137,7 +148,7 @@ def test_it_is_verified_exported_imported_and_not_forged(board, tmp_path):
 def test_displays_show_it(board, tmp_path):
     path, _ = packed(tmp_path, "d", "d", keep=False)
     assert "trust" not in to_markdown(board.certificate())
-    add(board, path)
+    take(board, path)
     made = board.certificate()
     assert "self-reported" in to_markdown(made)
     page = made.to_html()
