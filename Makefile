@@ -39,7 +39,7 @@ define parts
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-llm test test-lowest test-lm-eval docs docs-outputs goldens lint format check nightly nightly-tests nightly-share bench studies build clean
+.PHONY: help setup demo demo-llm test test-lowest test-lm-eval docs docs-outputs gallery goldens lint format check nightly nightly-tests nightly-share bench studies build clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -96,6 +96,10 @@ docs: $(DOCS_READY)  ## Build the documentation into build/site; a warning or a 
 
 docs-outputs: $(READY)  ## Write the outputs shown in the documentation and the generated reference again
 	@$(BIN)/python docs/generate/refresh.py
+
+gallery: $(READY)  ## Make the certificates of real boards again, their pages, and what the documentation says of them
+	@$(BIN)/python -m gallery
+	@$(BIN)/python docs/generate/refresh.py docs/gallery.md
 
 goldens: $(READY)  ## Write the frozen outputs of tests/golden again; review them with git diff
 	@cd tests && ../$(BIN)/python -m golden.freeze

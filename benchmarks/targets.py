@@ -1,4 +1,7 @@
-"""What claims about new items cost beside those about these items, with the same runs."""
+"""What claims about new items cost beside those about these items, with the same runs.
+
+``python -m benchmarks.targets cuda`` measures it on an accelerator; it needs nothing but the core and PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -52,10 +55,7 @@ def _of_process(target: Target, n_models: int, n_items: int) -> dict[str, float]
 
 def main(target: Target, n_models: int, n_items: int) -> None:
     """Certify, and print the CPU seconds and the peak memory of this process."""
-    design = Design.make(
-        [f"m{i}" for i in range(n_models)], [f"q{i}" for i in range(n_items)], target=target, planned=RUNS
-    )
-    certifier, seconds = Certifier(design), 0.0
+    certifier, seconds = Certifier(_design(target, n_models, n_items)), 0.0
     for panel in panels(n_models, n_items, RUNS):  # making them does not count
         start = time.process_time()
         certifier.update(panel)
@@ -68,5 +68,41 @@ def main(target: Target, n_models: int, n_items: int) -> None:
     print(json.dumps({"seconds": seconds, "bytes": int(status.partition("VmHWM:")[2].split()[0]) * 1024}))
 
 
+def on_device(device: str, n_models: int, n_items: int, times: int = 5) -> None:
+    """Print the seconds and the peak memory of both targets and of one, in turn; the scores are there before."""
+    import torch
+
+    there = [torch.asarray(panel, device=device) for panel in panels(n_models, n_items, RUNS)]
+    seconds: dict[Target, list[float]] = {target: [] for target in TARGETS}
+    peaks: dict[Target, float] = {}
+    for _ in range(times + 1):  # the first time loads what the device needs
+        for target in TARGETS:
+            certifier = Certifier(_design(target, n_models, n_items))
+            torch.cuda.synchronize()
+            torch.cuda.reset_peak_memory_stats()
+            start = time.perf_counter()
+            for panel in there:
+                certifier.update(panel)
+            certifier.leaderboard()
+            torch.cuda.synchronize()
+            seconds[target].append(time.perf_counter() - start)
+            peaks[target] = torch.cuda.max_memory_allocated() / 1e9
+    least = {target: min(each[1:]) for target, each in seconds.items()}
+    print(
+        f"{device}, {n_models:,} models x {n_items:,} items x {RUNS} runs: both / benchmark "
+        f"{least['both'] / least['benchmark']:.2f}; "
+        + "; ".join(f"{target} {least[target]:.3f} s, peak {peaks[target]:.2f} GB" for target in TARGETS)
+    )
+
+
+def _design(target: Target, n_models: int, n_items: int) -> Design:
+    return Design.make(
+        [f"m{i}" for i in range(n_models)], [f"q{i}" for i in range(n_items)], target=target, planned=RUNS
+    )
+
+
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))  # type: ignore[arg-type]
+    if sys.argv[1] in TARGETS:
+        main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))  # type: ignore[arg-type]
+    else:
+        on_device(sys.argv[1], *map(int, sys.argv[2:4] or (1000, 12_032)))

@@ -14,10 +14,12 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parent))
 
 import pages
 from docutils import nodes
+from gallery.boards import every_board
 from pygments.lexers.special import TextLexer
 
 from bbedge import __version__
@@ -29,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 FRONT = "docs/index"
 API = ROOT / "docs" / "reference" / "api"
 """Where autosummary writes a page for each public name, while the site is built."""
-SHELVES = ("studies/README", "examples/README")
+SHELVES = ("studies/README", "examples/README", "gallery/README")
 
 project = "bbedge"
 author = "The bbedge authors"
@@ -43,6 +45,7 @@ include_patterns = [
     "docs/**",
     "studies/**",
     "examples/**",
+    "gallery/**",
     "benchmarks/README.md",
     "demo/README.md",
     "CHANGELOG.md",
@@ -89,6 +92,7 @@ _FRAME = """<div class="made"><p><a href="{page}">Open {name}</a></p>
 """
 _SECTION = re.compile(r"^## (.+?)\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"^\* \[([^\]]+)\]\(([^)#:]+\.(?:md|ipynb))\)", re.MULTILINE)
+_BOARD = re.compile(r"gallery/(\w+)/README")
 _MADE = re.compile(r"--html (\S+\.html)")
 _ELSEWHERE = r"""["'(]?(?:https?:)?//"""
 _NETWORK = re.compile(
@@ -112,7 +116,10 @@ def navigate(app: Sphinx, name: str, source: list[str]) -> None:
 
 
 def show_made_pages(app: Sphinx, document: nodes.document) -> None:
-    """Show the pages that the commands of the gallery wrote below these commands."""
+    """Show the pages that the commands of the gallery wrote below these commands, and that of a real board below it."""
+    if board := _BOARD.fullmatch(app.env.docname):
+        frame = _FRAME.format(page=f"../{board[1]}.html", name="the page")
+        document.children[0].append(nodes.raw("", frame, format="html"))
     if app.env.docname != "docs/gallery":
         return
     for block in list(document.findall(nodes.literal_block)):
@@ -130,13 +137,15 @@ def isolate_kernels(app: Sphinx) -> None:
 
 
 def make_gallery(app: Sphinx) -> None:
-    """Run the commands of the gallery; the pages that they write become part of the site."""
+    """Run the commands of the gallery and write the pages of real boards; all of them become part of the site."""
     folder = Path(_SCRATCH.name) / "extra"
     (folder / "gallery").mkdir(parents=True)
     pages.rerun((ROOT / "docs" / "gallery.md").read_text(encoding="utf-8"), folder / "gallery")
     for path in (folder / "gallery").iterdir():
         if path.suffix != ".html":
             path.unlink()
+    for board in every_board():
+        board.write_page(folder / "gallery")
     (folder / "index.html").write_text(_MOVED, encoding="utf-8")
     app.config.html_extra_path = [str(folder)]
 

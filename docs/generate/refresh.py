@@ -16,6 +16,7 @@ from pathlib import Path
 
 import commands
 import demo_picture
+import gallery_tables
 import gate_tables
 import interval_pictures
 import pages
@@ -25,6 +26,7 @@ DOCS = Path(__file__).parents[1]
 GENERATED: dict[str, Callable[[], str]] = {
     "certificate.schema.json": schema.text,
     "demo.svg": demo_picture.picture,
+    "gallery.md": gallery_tables.page,
     "gate.md": gate_tables.page,
     "reference/commands.md": commands.page,
     "reference/schema.md": schema.page,
@@ -32,22 +34,23 @@ GENERATED: dict[str, Callable[[], str]] = {
 }
 RUN = ("tutorial", "howto", "concepts", "reference")
 """Folders whose pages run, besides the pages named here."""
-RUN_PAGES = ("faq.md", "gallery.md", "gate.md", "index.md")
+RUN_PAGES = ("faq.md", "gallery.md", "index.md")
 
 
 def every_page() -> list[Path]:
     """The pages that are generated or run, in order."""
     found = [path for folder in RUN for path in sorted((DOCS / folder).glob("*.md"))]
-    others = (name for name in GENERATED if not name.endswith(".md"))
-    return [*found, *(DOCS / name for name in (*RUN_PAGES, *others))]
+    return list(dict.fromkeys([*found, *(DOCS / name for name in (*RUN_PAGES, *GENERATED))]))
 
 
 def fresh(path: Path) -> str:
     """The page as it should be."""
-    if path.is_relative_to(DOCS) and (make := GENERATED.get(path.relative_to(DOCS).as_posix())):
-        return make()
+    make = GENERATED.get(path.relative_to(DOCS).as_posix()) if path.is_relative_to(DOCS) else None
+    text = make() if make else path.read_text(encoding="utf-8")
+    if make and path.name not in RUN_PAGES:
+        return text
     with tempfile.TemporaryDirectory() as folder:
-        return pages.rerun(path.read_text(encoding="utf-8"), Path(folder))
+        return pages.rerun(text, Path(folder))
 
 
 def main() -> int:

@@ -35,6 +35,7 @@ CONTRADICTION_EXIT_CODE = 5
 
 
 _OPPOSITES = {"less_is_better": "more_is_better"}
+_IN_ONE_WORD = ("looks", "look_weights")  # lists of numbers with commas between them
 
 
 class Blank(str):
@@ -69,6 +70,8 @@ class Argument:
         (['--column', 'item=my task'], ['--score-range', '0', '10'])
         >>> Argument("metric", ("a", "b")).words, Argument("metric_range", {"wer": (1.0, 0.0)}).words
         (['--metric', 'a', '--metric', 'b'], ['--metric-range', 'wer=1:0'])
+        >>> Argument("looks", (5, 10)).words, Argument("look_weights", (0.3, 0.7)).words
+        (['--looks', '5,10'], ['--look-weights', '0.3,0.7'])
         >>> Argument("less_is_better", True).words, Argument("less_is_better", False).words
         (['--less-is-better'], ['--more-is-better'])
         """
@@ -79,6 +82,8 @@ class Argument:
         if isinstance(value, Mapping):
             value = tuple(f"{key}={as_word(each)}" for key, each in value.items())
         values = value if isinstance(value, tuple) else (value,)
+        if self.name in _IN_ONE_WORD:
+            return [option, ",".join(map(as_word, values))]
         # Several texts are given one by one, numbers and the words that stand for them together.
         if all(type(each) is str for each in values):
             return [word for each in values for word in (option, each)]

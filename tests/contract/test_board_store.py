@@ -6,11 +6,13 @@ import os
 import signal
 import subprocess
 import sys
+from urllib.parse import quote
 
 import pytest
 
 from bbedge.errors import BoardError
 from bbedge.ledger.chain import LedgerEvent
+from bbedge.ledger.heads import LedgerHead, read_heads
 from bbedge.ledger.store import Store, Vector
 from unit.board.forging import event_after
 
@@ -345,6 +347,21 @@ def test_when_the_server_drops_the_connection_nothing_is_kept(new_place, sql):
         )
         session.put_vectors(1, [vector()])
     assert everything(store) == ([], None, [], {}, {})
+
+
+def test_the_heads_of_a_database_are_in_the_file_that_its_url_names(new_place, tmp_path):
+    place, file = new_place("postgresql"), tmp_path / "of a database.jsonl"
+    named = f"{place}?heads={quote(str(file))}"
+    with Store(named, create=True).write() as session:
+        for event in chain(2):
+            session.append(event)
+    heads = [LedgerHead.from_event(event) for event in chain(2)]
+    assert read_heads(file) == heads
+    with Store(place).write() as session:  # without the parameter there is no file to append to
+        session.append(chain(3)[-1])
+    assert read_heads(file) == heads
+    Store(named)
+    assert [head.number for head in read_heads(file)] == [1, 2, 3]
 
 
 def test_two_boards_in_two_places_do_not_meet(new_place, kind):

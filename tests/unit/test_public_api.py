@@ -67,17 +67,25 @@ def test_every_error_is_a_bbedge_error():
         "DesignError",
         "DomainError",
         "EvaluationError",
+        "ForkedError",
         "FormatError",
+        "HistoryError",
         "NoBoardError",
         "ReportedError",
+        "RewrittenError",
+        "RolledBackError",
     }
     assert all(issubclass(error, bbedge.BbedgeError) for error in raised)
     no_values = (
         bbedge.BbedgeError,
         errors.BoardError,
         errors.EvaluationError,
+        errors.ForkedError,
+        errors.HistoryError,
         errors.NoBoardError,
         errors.ReportedError,
+        errors.RewrittenError,
+        errors.RolledBackError,
     )
     assert all(issubclass(error, ValueError) for error in raised if error not in no_values)
 

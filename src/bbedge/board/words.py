@@ -134,9 +134,9 @@ def _announced_target(board: Board) -> Iterator[str]:
         looks = ", ".join(f"{run} ({weight:.3g})" for run, weight in design.schedule.items())
         beside = ", beside these items and with half of alpha each" if design.target == "both" else ""
         yield (
-            f"Claimed is what holds of new items of the same kind{beside}: blocks of items are independent draws, and "
-            "no model was chosen or tuned on these items. New items are looked at after so many runs, with weights: "
-            f"{looks}."
+            f"Claimed is what holds of new items of the same kind{beside}: blocks of items are independent draws, "
+            "nothing passes between them, and no model was chosen or tuned on these items. New items are looked at "
+            f"after so many runs, with weights: {looks}."
         )
 
 

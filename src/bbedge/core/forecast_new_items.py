@@ -53,8 +53,8 @@ class NewItemsForecast(Forecast):
         """
         relative, counts, largest, squares = self._blocks
         offset = (gap - self.design.tau) / 2.0
-        rates, constants = [], []
-        for look, weight in self._looks(replicates).items():
+        rates, constants, looks = [], [], self._looks(replicates)
+        for look, weight in looks.items():
             stakes = self._stakes_of(weight)
             square = self.assumed.drawn_variance(look) + offset**2
             for stake, share in zip(stakes.values, stakes.weights, strict=True):
@@ -64,7 +64,8 @@ class NewItemsForecast(Forecast):
         if not rates:
             return 0.0
         needed = total_needed(np.array(rates), np.array(constants), self.log_threshold)
-        return chance_above(needed, offset, squares / self.times * self.assumed.drawn_variance(replicates))
+        # Runs after the last look are not seen.
+        return chance_above(needed, offset, squares / self.times * self.assumed.drawn_variance(max(looks)))
 
     def replicates_for(self, gap: float, *, power: float = 0.8) -> int | None:
         """The fewest runs that certify this difference with this power; ``None`` if no number of runs does."""

@@ -123,11 +123,13 @@ def answer(certificate: Certificate) -> CertificateAnswer:
     first, contenders = _found(certificate)
     # Inside the first run, nothing may have been measured yet that could be wrong.
     has_claims = has_evidence(certificate) and (certificate.replicates or certificate.ranks.n_resolved)
+    # Of two models the sentence about their difference says whether they are equal.
+    equal, also_equal = (equal_pairs(each) if each and len(each.names) > 2 else "" for each in (certificate, other))
     return CertificateAnswer(
         first=_on(certificate, first) if states_target(certificate) else first,
         contenders=contenders,
-        equal=equal_pairs(certificate) if len(certificate.names) > 2 else "",
-        new_items=_on(other, " ".join(filter(None, (*_found(other), equal_pairs(other)))))
+        equal=equal,
+        new_items=_on(other, " ".join(filter(None, (*_found(other), also_equal))))
         if other and certificate.replicates
         else "",
         risk=error_risk(certificate) if has_claims else "",

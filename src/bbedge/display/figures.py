@@ -82,9 +82,9 @@ def forest_figure(forest: Forest) -> Figure:
     # What differs from row to row, as the bar of a claim does, is drawn in its row.
     for row, drawn in enumerate(forest.rows):
         axes.vlines(drawn.bars, row - 0.5, row + 0.5, color=INK, linewidth=0.8, linestyle=DASHES[1])
-        for below, span in enumerate(each for each in drawn.spans if each.kind != "none"):
+        for place, span in enumerate(each for each in drawn.spans if each.kind != "none"):
             low, high = np.where(np.isnan(span[:2]), edges, span[:2])
-            axes.hlines(row + 0.3 * below, low, high, color=FOREST_COLOURS[span.kind], linewidth=3.0 - 1.5 * below)
+            axes.hlines(row + 0.3 * place, low, high, color=FOREST_COLOURS[span.kind], linewidth=3.0 - 1.5 * place)
         if drawn.point is not None:
             colour = FOREST_COLOURS[drawn.spans[0].kind]
             fill = "white" if drawn.spans[0].kind in ("open", "none") else colour
@@ -92,9 +92,9 @@ def forest_figure(forest: Forest) -> Figure:
         words = "   ".join(drawn.cells[-len(forest.heads) + 1 :])
         axes.text(1.02, row, words, transform=axes.get_yaxis_transform(), va="center", fontsize=7, parse_math=False)
     axes.axvline(0.0, color=INK, linewidth=0.8, zorder=1)
-    axes.set(
-        xlim=edges, ylim=(len(labels) - 0.4, -0.6), xlabel="\n".join(("difference of the means", *forest.notes[1:]))
-    )
+    is_of_both = any(len(row.spans) > 1 for row in forest.rows)
+    below = f"difference of the means{'; thin: on new items' if is_of_both else ''}"
+    axes.set(xlim=edges, ylim=(len(labels) - 0.4, -0.6), xlabel="\n".join((below, *forest.notes[1:])))
     axes.set_yticks(range(len(labels)), labels, fontsize=_letters(len(labels)), parse_math=False)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)

@@ -100,24 +100,31 @@ def _write_beside(axes: Axes, certificate: Certificate, means: tuple[int, ...] |
     from matplotlib.patches import FancyBboxPatch
 
     could = np.flatnonzero(certificate.ranks.n_better == 0).tolist()
-    first, y = answer(certificate).first, _TOP + 24.0
+    first, y, other = answer(certificate).first, _TOP + 24.0, certificate.on_new_items
+    most = _MOST_LISTED // 3 if other else _MOST_LISTED
     if first != headline(certificate):
-        first = f"{first.partition(';')[0].rstrip('.')}."
-        y = _write(axes, _BESIDE, y, first, size=22, letters=31, colour=COLOURS[0], bold=True)
+        y = _write(axes, _BESIDE, y, _shortened(first), size=22, letters=31, colour=COLOURS[0], bold=True)
     if len(certificate.names) > MOST_NAMED:
         names = display_names((certificate.names[i] for i in could), width=36)
-        more = [f"and {len(names) - _MOST_LISTED:,} more"] if len(names) > _MOST_LISTED else []
-        for name in (*names[:_MOST_LISTED], *more) if len(names) > 1 else ():
+        more = [f"and {len(names) - most:,} more"] if len(names) > most else []
+        for name in (*names[:most], *more) if len(names) > 1 else ():
             y = _write(axes, _BESIDE, y, name, size=18, colour=_QUIET if name in more else _INK)
     lowest = max(could, key=lambda i: means[i]) if means else 0
     if means and means[lowest] > 1:
         words = f"{certificate.labels[lowest]} is {ordinal(means[lowest])} by its mean, and could be 1st."
-        _write(axes, _BESIDE, y + 12, words, size=18, letters=44, colour=_QUIET)
+        y = _write(axes, _BESIDE, y + 12, words, size=18, letters=44, colour=_QUIET)
+    if other:
+        _write(axes, _BESIDE, y + 12, _shortened(answer(other).first), size=18, letters=40, bold=True)
     box = FancyBboxPatch((_BESIDE, 478), 384, 46, boxstyle="round,pad=0,rounding_size=8", color=_INK, linewidth=0)
     axes.add_patch(box)
     _write(axes, _BESIDE + 18, 508, "$ bbedge certify scores.csv", size=18, colour="white", family="monospace")
     if certificate.replicates:
         _write(axes, _BESIDE, 551, promise(certificate), size=15, letters=51, colour=_QUIET)
+
+
+def _shortened(sentence: str) -> str:
+    """A sentence up to its first semicolon."""
+    return f"{sentence.partition(';')[0].rstrip('.')}."
 
 
 def _write(

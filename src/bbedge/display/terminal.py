@@ -295,10 +295,11 @@ def _short_statement(certificate: Certificate, identity: str | None) -> Text:
     runs = "" if certificate.is_about_new_items else f"independent runs{units}, which scores cannot show, and "
     assumed = f"Assumes {runs}{design}."
     if states_target(certificate):
-        noun = block_noun(certificate)
-        assumed = f"{assumed}\nFor new items: {noun} are independent draws of their kind, nothing passes between them "
+        alone = "runs are independent given the item, " if certificate.content.design.of_runs else ""
         assumed += (
-            "in a run or across runs, and no model or prompt was chosen or tuned on them; scores cannot show this."
+            f"\nFor new items: {block_noun(certificate)} are independent draws of their kind, nothing passes between "
+            f"them in a run or across runs, {alone}and no model or prompt was chosen or tuned on them; scores cannot "
+            "show this."
         )
     return Text(
         f"{promise(certificate)}\n{assumed}\n"

@@ -301,22 +301,28 @@ def _fields(kind: inspect.Type | None) -> dict[str, inspect.Type]:
 
 def _noun(kind: inspect.Type | None) -> str:
     if isinstance(kind, inspect.Metadata):
-        return _noun(kind.type)
+        examples = (kind.extra_json_schema or {}).get("examples")
+        return f"{_NOUNS[type(kind.type)][0]} such as {' or '.join(examples)}" if examples else _noun(kind.type)
     if isinstance(kind, inspect.UnionType):
         return " or ".join(map(_noun, _choices(kind)))
     if isinstance(kind, inspect.LiteralType):
         return "one of " + ", ".join(str(value) for value in kind.values)
     if isinstance(kind, inspect.VarTupleType | inspect.ListType):
-        nouns = (_NOUNS.get(type(_bare(each)), ("", "values"))[1] for each in _choices(kind.item_type))
-        noun = f"a list of {' or '.join(nouns)}"
+        entries = [(_bare(each), _NOUNS.get(type(_bare(each)), ("", "values"))[1]) for each in _choices(kind.item_type)]
+        noun = f"a list of {' or '.join(f'{noun} {_limits(each)}'.strip() for each, noun in entries)}"
         return f"{noun} with at least one entry" if kind.min_length else noun
     noun = _NOUNS.get(type(kind), ("what belongs there", ""))[0] if kind else "what belongs there"
     if isinstance(kind, inspect.StrType) and kind.pattern not in (None, NOT_BLANK):
         return f"{noun} of the form {kind.pattern}"
     if isinstance(kind, inspect.StrType) and (kind.min_length or kind.pattern):
         return f"{noun} with a character"
-    if isinstance(kind, inspect.IntType | inspect.FloatType):
-        limits = (("above", kind.gt), ("of at least", kind.ge), ("below", kind.lt), ("of at most", kind.le))
-        words = [f"{word} {limit:g}" for word, limit in limits if limit is not None and abs(limit) < LARGEST_STORED]
-        return f"{noun} {' and '.join(words)}".strip()
-    return noun
+    return f"{noun} {_limits(kind)}".strip()
+
+
+def _limits(kind: inspect.Type | None) -> str:
+    """The bounds of a number in words; empty where it has none."""
+    if not isinstance(kind, inspect.IntType | inspect.FloatType):
+        return ""
+    limits = (("above", kind.gt), ("of at least", kind.ge), ("below", kind.lt), ("of at most", kind.le))
+    words = [f"{word} {limit:g}" for word, limit in limits if limit is not None and abs(limit) < LARGEST_STORED]
+    return " and ".join(words)

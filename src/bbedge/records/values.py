@@ -84,7 +84,7 @@ TRUST: tuple[Trust, ...] = get_args(Trust)
 Target = Literal["benchmark", "new-items", "both"]
 """What is claimed: differences on these items, on new items of the same kind, or both, each with half of alpha."""
 
-OfRuns = Annotated[str, Meta(pattern="^(all|any):[1-9][0-9]{0,3}$", max_length=8)]
+OfRuns = Annotated[str, Meta(pattern="^(all|any):[1-9][0-9]{0,3}$", max_length=8, examples=["all:3", "any:3"])]
 """How k runs become one score: all of them count (all:k, the smallest), or any (any:k, the largest)."""
 
 HEADLINE = "headline"

@@ -73,6 +73,15 @@ def test_without_item_effects_only_the_largest_stake_sets_a_limit():
     assert loud.replicates_for(0.03) is None
 
 
+@pytest.mark.parametrize("options", [{"planned": 4}, {"looks": [2, 4]}])
+def test_runs_that_no_look_sees_add_nothing(options):
+    forecast = NewItemsForecast(design=made(500, **options), assumed=PairAssumptions(noise=0.11, unevenness=0.01))
+    at_look = forecast.power(0.06, 4)
+    assert 0.2 < at_look < 0.9
+    assert forecast.power(0.06, 5) == forecast.power(0.06, MOST_REPLICATES) == at_look
+    assert forecast.power(0.06, 3) == forecast.power(0.06, 2) < at_look
+
+
 @pytest.mark.parametrize("size", [1, 4])
 def test_so_many_times_as_many_items_are_a_design_with_so_many(size):
     few, many = (NewItemsForecast(design=made(items, size=size), assumed=ASSUMED) for items in (400, 1200))

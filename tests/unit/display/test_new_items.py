@@ -13,7 +13,9 @@ import bbedge
 from bbedge.certificate.certificate import Certificate
 from bbedge.display.answer import answer
 from bbedge.display.compact import badge, leaderboard_html, to_latex, to_markdown
-from bbedge.display.figures import rank_figure, views_figure
+from bbedge.display.figures import forest_figure, rank_figure, views_figure
+from bbedge.display.forest import certificate_forest
+from bbedge.display.hero import hero_figure
 from bbedge.display.page import render_page
 from bbedge.display.ranking import model_rows
 from bbedge.display.scope import (
@@ -122,6 +124,16 @@ def test_the_ranks_of_both_stand_side_by_side():
     assert r"Rank & New items & Model" in to_latex(certificate)
     assert {row.rank_on_new_items for row in model_rows(certificate.view("new items"))} == {""}
     assert "New items" not in to_latex(drawn([0.9, 0.5]))
+    cells = re.findall('<td role="cell" class="also">([^<]*)</td>', render_page(certificate))
+    assert cells == ["1-2", "1-2"]
+    assert 'class="also"' not in render_page(opposing(9, **NEW, planned=9)).partition("<body")[2]
+
+
+def test_two_models_that_are_equal_on_new_items_are_called_so_once():
+    certificate = drawn([0.7, 0.7], items=600, runs=6, equal_within=0.2, **BOTH)
+    said = str(answer(certificate))
+    assert said.count("equal within 0.2") == 2  # on these items, and on new ones
+    assert "1 of 1 pair" not in said
 
 
 def test_the_same_models_are_compared_where_the_order_differs():
@@ -179,6 +191,8 @@ def test_what_it_needs_is_said():
     assert needs_of_new_items(drawn([0.9, 0.5])) == ()
     several = drawn([0.9, 0.5], **NEW, of_runs="all:2")
     assert needs_of_new_items(several)[-1] == "Runs are independent of each other given the item, and made alike."
+    assert "runs are independent given the item, and no model" in everywhere(several)["terminal"]
+    assert "given the item" not in texts["terminal"]
 
 
 @pytest.mark.parametrize(
@@ -214,6 +228,15 @@ def test_figures_have_both():
     heads = [text.get_text() for text in views_figure(certificate).axes[0].get_xticklabels()]
     assert heads == ["these items", "new items"]
     assert "new items" not in rank_figure(drawn([0.9, 0.5])).axes[0].get_title(loc="left")
+    for each, is_there in ((certificate, True), (certificate.view("new items"), False)):
+        forest = certificate_forest(each)
+        assert forest is not None
+        assert ("thin: on new items" in forest_figure(forest).axes[0].get_xlabel()) == is_there
+
+
+def test_the_picture_for_a_link_has_both_answers():
+    words = " ".join(text.get_text() for text in hero_figure(opposing(9, **BOTH, planned=9)).axes[0].texts)
+    assert words.index("On these 69 items, a beats b.") < words.index(f"On {KIND}, either model could be best.")
 
 
 def test_the_badge_of_a_claim_about_new_items_says_so():

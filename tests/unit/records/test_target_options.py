@@ -71,3 +71,19 @@ def test_what_has_no_meaning_is_refused_by_name(given, named):
     with pytest.raises((DesignError, DomainError)) as refused:
         Options(**given)
     assert f"{named}=" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"of_runs": "some:3"}, "choose a text such as all:3 or any:3"),
+        ({"target": "new-items", "looks": (0, 2)}, "choose a list of whole numbers of at least 1"),
+        (
+            {"target": "new-items", "looks": (1, 2), "look_weights": (0, 1)},
+            "choose a list of numbers above 0 and of at most 1",
+        ),
+    ],
+)
+def test_a_refusal_says_what_is_possible(given, words):
+    with pytest.raises(DomainError, match=words):
+        Options(**given)

@@ -51,6 +51,7 @@ function rankingTable({ data, panel, names, labels, byPair, onPage, onArranged }
     row.append(
       cell("td", opens ? "group" : "group same", ordinal(best)),
       cell("td", "rank", rankText(texts.ranks[i])),
+      ...(texts.new_ranks ? [cell("td", "also", texts.new_ranks[i])] : []),
       cell("th", "model", name, ...(retired.has(i) ? [make("span", "retired", "retired")] : [])),
       cell("td", "bar", rankBar(texts.ranks[i], size, texts.mean_ranks[i])),
       withInterval("mean", texts.means[i], texts.mean_intervals?.[i], texts.mean_over?.[i]),
@@ -68,6 +69,10 @@ function rankingTable({ data, panel, names, labels, byPair, onPage, onArranged }
     group: (i) => texts.ranks[i][0],
     rank: (i) => texts.ranks[i][0] * (size + 1) + texts.ranks[i][1],
     worst: (i) => texts.ranks[i][1],
+    new: (i) => {
+      const [best, worst = best] = texts.new_ranks[i].split("-").map(Number);
+      return texts.new_ranks[i] === "-" ? null : best * (size + 1) + worst;
+    },
     model: (i) => names[i].toLowerCase(),
     mean: (i) => (texts.mean_over?.[i] ? null : numeric(texts.means[i])),
     behind: (i) => (i ? numeric(texts.behind[i]) : 0),

@@ -167,6 +167,7 @@ class PageView:
         return {
             "open": self.open_rows,
             "ranks": [row.ranks for row in made],
+            "new_ranks": [row.rank_on_new_items for row in made] if certificate.on_new_items else None,
             "mean_ranks": [row.mean_rank for row in made],
             "full": {row.index: full[row.index] for row in made if full[row.index] != row.label},
             "means": [row.mean for row in made],

@@ -49,7 +49,7 @@ _NO_ROW = -1.0
 _FEW_ITEMS = 30
 _MEANING = (
     "A run that repeats itself by greedy decoding or a cache adds little evidence, and a copied run breaks the "
-    "independence that claims about these items need."
+    "independence that claims about these items need, and claims about scores that several runs make."
 )
 
 
