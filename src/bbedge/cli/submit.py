@@ -52,8 +52,8 @@ def pack(
 
     [cyan]bbedge submit pack kestrel.zip runs/ --who "Kestrel team" --protocol HOW.md --with-logs[/cyan]
     """
+    from bbedge.submit.archive import pack as write
     from bbedge.submit.confined import check_confined
-    from bbedge.submit.pack import pack as write
 
     text = "" if protocol is None else read_text(protocol)
     with spinner() as progress:

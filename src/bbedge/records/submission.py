@@ -79,7 +79,7 @@ class Submission(Strict, frozen=True, kw_only=True):
     """Whether the files are in the archive."""
     reading: ReadingRecord = ReadingRecord()
     """The options that they were read with."""
-    score_range: tuple[Number, Number] = UNIT
+    scale: tuple[Number, Number] = UNIT
     """The lowest and the highest possible score."""
     registration: Digest | UnsetType = UNSET
     """The hash of what is frozen on the board that it is for."""

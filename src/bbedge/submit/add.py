@@ -56,8 +56,8 @@ def check_fits(board: Board, submission: Submission, name: str) -> None:
         raise BoardError(
             f"{name}: it is for a board with registration {submission.registration[:16]}; this one has {ours[:16]}"
         )
-    if submission.score_range != board.design.score_range:
-        (low, high), (least, most) = submission.score_range, board.design.score_range
+    if submission.scale != board.design.score_range:
+        (low, high), (least, most) = submission.scale, board.design.score_range
         raise BoardError(
             f"{name}: its scores are on the scale {low:g} to {high:g}, those of the board on {least:g} to {most:g}"
         )

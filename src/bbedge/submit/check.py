@@ -24,8 +24,7 @@ from bbedge.records.submission import (
     SubmissionVerdict,
 )
 from bbedge.submit.add import take, trust_of
-from bbedge.submit.archive import digest, opened
-from bbedge.submit.pack import packed, submitted
+from bbedge.submit.archive import digest, opened, packed, submitted
 from bbedge.text import counted
 
 
@@ -71,7 +70,7 @@ def _check(what: str, status: CheckStatus, text: str) -> SubmissionCheck:
 def _own_checks(submission: Submission, folder: Path) -> Iterator[SubmissionCheck]:
     """What can be computed again from the submission alone."""
     try:
-        found = submitted(folder / TABLE, submission.score_range)
+        found = submitted(folder / TABLE, submission.scale)
     except BbedgeError as error:
         yield _check("scores", "fails", str(error))
         return
@@ -89,7 +88,7 @@ def _of_files(submission: Submission, folder: Path) -> SubmissionCheck:
     if not submission.keeps_files:
         return _check("files", "not-checked", "the files that the scores were read from are not kept")
     again = folder / f"again-{TABLE}"
-    reading = Reading(**{**plain(submission.reading), "score_range": submission.score_range})
+    reading = Reading(**{**plain(submission.reading), "score_range": submission.scale})
     try:
         with chdir(folder / LOGS):  # the options that look at paths see them as they were given
             convert(submission.sources, again, reading)

@@ -13,10 +13,9 @@ from bbedge.errors import BoardError
 from bbedge.ledger.archive import import_file
 from bbedge.records.reading import Reading
 from bbedge.submit.add import add, take
-from bbedge.submit.archive import digest
+from bbedge.submit.archive import digest, pack
 from bbedge.submit.check import check
 from bbedge.submit.confined import check_confined
-from bbedge.submit.pack import pack
 from bbedge.verify.ledger import verify_session
 from bbedge.verify.verify import verify_certificate
 from unit.board.boards import ITEMS, make, runs, scores, values

@@ -9,7 +9,7 @@ import pytest
 
 from bbedge.records.reading import Reading
 from bbedge.submit import confined
-from bbedge.submit.pack import pack
+from bbedge.submit.archive import pack
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the limits are those of POSIX")
 

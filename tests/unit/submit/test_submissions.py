@@ -9,9 +9,8 @@ import pytest
 from bbedge.errors import BbedgeError, FormatError
 from bbedge.records.reading import Reading
 from bbedge.records.submission import RECORD, TABLE
-from bbedge.submit.archive import opened
+from bbedge.submit.archive import opened, pack
 from bbedge.submit.check import check
-from bbedge.submit.pack import pack
 
 ROWS = [(model, item, run) for run in (1, 2) for model in ("plover", "wren") for item in ("q1", "q2", "q3")]
 
