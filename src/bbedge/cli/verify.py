@@ -17,6 +17,7 @@ from bbedge.cli.output import (
     JsonOut,
     Source,
     exit_if_contradicted,
+    is_archive,
     is_board,
     model_info,
     open_certificate,
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
 EXIT_CODES: Mapping[Outcome, int] = {"verified": 0, "consistent": 0, "differs": 3, "other-version": 6}
 """What the command ends with."""
-_ARCHIVES = (b'{"kind":"bbedge-board"', b'{"kind":"bbedge-gate"')
 
 
 @grouped
@@ -109,13 +109,13 @@ def verify(
     from bbedge.verify.checks import GivenCertificate
     from bbedge.verify.verify import verify_certificate
 
-    if is_board(given) or _is_archive(given):
+    if is_board(given) or is_archive(given):
         _verify_ledger(given, scores or (), json_out)
         return
     stated = GivenCertificate.read(given)
     if not scores:
         result = verify_certificate(stated, write=as_option)
-    elif any(is_board(each) or _is_archive(each) for each in scores):
+    elif any(is_board(each) or is_archive(each) for each in scores):
         result = _with_board(stated, scores)
     else:
         result = _with_files(stated, scores, reading)
@@ -123,15 +123,6 @@ def verify(
     show_verification(console, result)
     if code := EXIT_CODES[result.outcome]:
         raise typer.Exit(code)
-
-
-def _is_archive(place: str) -> bool:
-    """Whether a file is the archive of a board or of a gate's ledger."""
-    try:
-        with Path(place).open("rb") as file:
-            return file.read(max(map(len, _ARCHIVES))).startswith(_ARCHIVES)
-    except OSError:
-        return False  # reading it as a certificate gives the message
 
 
 def _verify_ledger(place: str, others: Sequence[str], json_out: Path | None) -> None:
@@ -147,7 +138,7 @@ def _verify_ledger(place: str, others: Sequence[str], json_out: Path | None) -> 
         )
     with spinner() as progress, TemporaryDirectory(prefix="bbedge-") as folder:
         progress("recomputing every look")
-        if _is_archive(place):
+        if is_archive(place):
             done = import_file(Path(place), Path(folder) / "ledger", verify=verify_session)
         else:
             done = verify(Store(place, what="ledger"))
@@ -158,19 +149,6 @@ def _verify_ledger(place: str, others: Sequence[str], json_out: Path | None) -> 
     result = {"outcome": "verified", "verified": True, "summary": f"{text}.", "head": done.head, "version": __version__}
     console = write_json(json_out, lambda: result)
     say(f"verified: every event follows from the stored scores. {text}.\nHead {done.head}", console=console)
-
-
-def reading_from_certificate(reading: Reading, document: Document) -> Reading:
-    """The options for reading, filled in with what the design of the certificate states where none was given."""
-    from bbedge.verify.recompute import has_steps
-
-    found: dict[str, object] = {"score_range": document.design.score_range}
-    if document.board or has_steps(document):
-        found["incomplete"] = "worst-case"  # what was not run is no gap: verification tells them apart
-    else:
-        policies = ("stopped" if document.stopped else "", "worst-case" if document.design.gaps == "worst-case" else "")
-        found["incomplete"] = ",".join(filter(None, policies)) or "refuse"
-    return structs.replace(reading, **{name: value for name, value in found.items() if name not in reading.changed()})
 
 
 def _with_board(stated: GivenCertificate, places: Sequence[str]) -> Verification:
@@ -184,7 +162,7 @@ def _with_board(stated: GivenCertificate, places: Sequence[str]) -> Verification
     place = places[0]
     with spinner() as progress, TemporaryDirectory(prefix="bbedge-") as folder:
         progress("recomputing every look")
-        if _is_archive(place):
+        if is_archive(place):
             import_file(Path(place), stored := Path(folder) / "board", verify=lambda _: None)  # verified below
             place = str(stored)
         with Board.open(place) as board:
@@ -194,13 +172,10 @@ def _with_board(stated: GivenCertificate, places: Sequence[str]) -> Verification
 def _with_files(stated: GivenCertificate, files: Sequence[str], reading: Reading) -> Verification:
     from bbedge.core.views import suite_options
     from bbedge.verify.checks import Check, Verification, own_checks
-    from bbedge.verify.verify import check_given_scores, file_check, verify_certificate
+    from bbedge.verify.verify import check_given_scores, file_check, reading_of, verify_certificate
 
     check_given_scores(stated)
-    provenance = stated.document.provenance
-    if provenance and provenance.reading:
-        reading = reading.with_stated(provenance.reading)
-    record, reading = reading.stated, reading_from_certificate(reading, stated.document)
+    record, reading = reading_of(stated.document, reading)
     try:
         table = _table(stated.document, files, reading)
     except BbedgeError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -44,6 +45,17 @@ SCRIPTS = (
     "page.js",
 )
 """The script of the page, in this order."""
+FILES = {
+    "board.jsonl": "everything that is needed to compute the board again",
+    "certificate.json": "the certificate",
+    "heads.jsonl": "the head of the ledger after every event",
+    "rows.csv": "every row that was ever shown: added, re-scored, retired, withdrawn, when and why",
+    "feed.xml": "an Atom feed of what was certified",
+    "badge.svg": "a badge of the board",
+    "manifest.json": "the SHA-256 of every file",
+    "verify.md": "how to check all of it",
+}
+"""The files beside the page of a published board, and what they are."""
 MOST_VIEW_ROWS = 5_000
 """All views together have at most so many rows, or the page shows one view in full."""
 
@@ -56,43 +68,71 @@ def render_page(
     items: ItemScores | None = None,
     address: str | None = None,
     picture: str | None = None,
+    pages: Mapping[str, str] | None = None,
 ) -> str:
     """The page as ASCII text: safe from any mail program's idea of an encoding.
 
     ``model_info`` adds columns that the user knows, ``items`` the scores of single items. ``address`` is where the page
-    will be, ``picture`` where its picture will be: whoever links to the page shows them.
+    will be, ``picture`` where its picture will be: whoever links to the page shows them. ``pages`` has the page of
+    each model, where the page is part of a published board, which has all of :data:`FILES`.
 
     Names may contain markup. The template escapes every text, the data are JSON that cannot end its element, scripts
     set text and never markup, and a content security policy allows only the page's own style and script.
+    """
+    whole = certificate.headline or certificate
+    info = (*trust_columns(whole), *(model_info or ModelInfo()).columns)
+    in_full = (whole, *whole.views) if len(whole.views) * len(whole.names) <= MOST_VIEW_ROWS else (certificate,)
+    views = [PageView.from_certificate(each, pages) for each in in_full]
+    opened = [each.name for each in in_full].index(certificate.name)
+    shown_items = items if certificate.pairs is not None else None
+    content = {
+        "views": views,
+        "opened": opened,
+        "switch": drawing.view_names(whole) if len(views) > 1 else (),
+        "heat": drawing.draw_heat(whole, linked=len(views) > 1),
+        "info": info,
+        "items": shown_items,
+        "files": FILES if pages is not None else {},
+    }
+    data = embedded(whole, views, info=info, opened=opened, items=shown_items)
+    return written("page.html", content, title=title, scripts=SCRIPTS, data=data, address=address, picture=picture)
+
+
+def written(
+    template: str,
+    content: Mapping[str, object],
+    *,
+    title: str,
+    styles: Sequence[str] = STYLES,
+    scripts: Sequence[str] = (),
+    data: str = "",
+    address: str | None = None,
+    picture: str | None = None,
+) -> str:
+    """A template as a page: its heading, its style and script, what it may load, and what only this page has.
+
+    ``data`` are JSON that was escaped for its place.
     """
     from markupsafe import Markup
 
     folder = files("bbedge.display.page")
     style, script = (
-        "".join(folder.joinpath(name).read_text(encoding="ascii") for name in names) for names in (STYLES, SCRIPTS)
+        "".join(folder.joinpath(name).read_text(encoding="ascii") for name in names) for names in (styles, scripts)
     )
-    whole = certificate.headline or certificate
-    info = (*trust_columns(whole), *(model_info or ModelInfo()).columns)
-    in_full = (whole, *whole.views) if len(whole.views) * len(whole.names) <= MOST_VIEW_ROWS else (certificate,)
-    views = [PageView.from_certificate(each) for each in in_full]
-    opened = [each.name for each in in_full].index(certificate.name)
-    shown_items = items if certificate.pairs is not None else None
-    page = templates().get_template("page.html")
-    text = page.render(
-        title=shown(title, 120),
-        views=views,
-        opened=opened,
-        switch=drawing.view_names(whole) if len(views) > 1 else (),
-        heat=drawing.draw_heat(whole, linked=len(views) > 1),
-        info=info,
-        items=shown_items,
-        address=address,
-        picture=picture,
-        policy=_policy(style, script),
-        # Both are files of this package, and the data are escaped for their place: nothing here comes from outside.
-        style=Markup(style),
-        script=Markup(script),
-        data=Markup(embedded(whole, views, info=info, opened=opened, items=shown_items)),
+    text = (
+        templates()
+        .get_template(template)
+        .render(
+            content,
+            title=shown(title, 120),
+            address=address,
+            picture=picture,
+            policy=_policy(style, script),
+            # Both are files of this package, and the data are escaped for their place: nothing comes from outside.
+            style=Markup(style),
+            script=Markup(script),
+            data=Markup(data),
+        )
     )
     return text.encode("ascii", "xmlcharrefreplace").decode("ascii")
 
@@ -136,14 +176,12 @@ def templates() -> Environment:
 
 def _policy(style: str, script: str) -> str:
     """Nothing is fetched, nothing is sent, and only this very style and script are used."""
-    sums = {
-        name: base64.b64encode(hashlib.sha256(text.encode("ascii")).digest()).decode("ascii")
+    used = "".join(
+        f"{name}-src 'sha256-{base64.b64encode(hashlib.sha256(text.encode('ascii')).digest()).decode('ascii')}'; "
         for name, text in (("style", style), ("script", script))
-    }
-    return (
-        f"default-src 'none'; style-src 'sha256-{sums['style']}'; script-src 'sha256-{sums['script']}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
+        if text
     )
+    return f"default-src 'none'; {used}img-src data:; base-uri 'none'; form-action 'none'"
 
 
 def _unbroken(text: str) -> Markup:
