@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from bbedge.display.ranking import TRUST_WORDS
 from bbedge.display.tables import escaped, markdown_line
 from bbedge.records.submission import CheckStatus, SubmissionVerdict
-from bbedge.text import counted, listed, shown
+from bbedge.text import counted, shown
 
 _STATUS: Mapping[CheckStatus, str] = {"holds": "holds", "fails": "FAILS", "not-checked": "not checked"}
 _LONGEST = 600  # characters of a text that somebody else wrote
@@ -45,7 +45,7 @@ def _answer(verdict: SubmissionVerdict) -> str:
     of = "The submission" if stated is None else f"The submission of {shown(stated.who, 120)}"
     if not verdict.accepted:
         failed = [each.what for each in verdict.checks if each.status == "fails"]
-        return f"{of} is refused: {listed(failed)}."
+        return f"{of} is refused: {', '.join(failed)}."
     trust = TRUST_WORDS[verdict.trust] if verdict.trust else ""
     size = f"{counted(len(stated.scores.models), 'model')}, {counted(stated.scores.runs, 'run')}" if stated else ""
     return f"{of} passes every check: {size}, {trust}."
