@@ -308,23 +308,16 @@ class Board:
         self._append(ModelWithdrawn, model=model, reason=reason)
 
     def state_trust(self, model: str, trust: Trust, *, by: str) -> None:
-        """State how far the scores of a model can be trusted, and who says so; what was stated before counts no more.
-
-        Readers of the board see it beside the model. It changes nothing else.
-        """
+        """State how far the scores of a model can be trusted, and who says so; the last statement counts."""
         self._append(TrustStated, model=model, trust=trust, by=by)
 
     def add_submission(
-        self, scores: Scores, *, by: str, submission: str, trust: Trust, **counting: Unpack[Counting]
+        self, scores: Scores, *, by: str, sha256: str, trust: Trust, **counting: Unpack[Counting]
     ) -> Added:
-        """Add the scores that were handed in with a submission, and state whose they are; all of it or nothing.
-
-        Models that are not on the board join it as in :meth:`add_model`; a replicate of all active models is added as
-        in :meth:`add`. ``submission`` is the SHA-256 of the file.
-        """
+        """Add a submission as :meth:`add_model` and :meth:`add` do, and state whose scores it has; all or nothing."""
         self._store.check_storable(scores.models)
         with self._change() as change:
-            return change.add_submission(scores, counting, by=by, submission=submission, trust=trust)
+            return change.add_submission(scores, counting, by=by, sha256=sha256, trust=trust)
 
     def note(self, about: str, text: str, **particulars: object) -> None:
         """Record something that readers of the board should know, with any JSON values; it changes nothing else."""
@@ -354,14 +347,8 @@ class Board:
     def noticed(self) -> tuple[tuple[int, Note], ...]:
         """What readers noticed in the scores that were added, each once, with the epoch that it is about."""
         contents = (event.content for event in self._events)
-        return tuple(
-            dict.fromkeys(
-                (content.epoch, note)
-                for content in contents
-                if isinstance(content, ScoresAdded)
-                for note in content.notes
-            )
-        )
+        scored = (content for content in contents if isinstance(content, ScoresAdded))
+        return tuple(dict.fromkeys((content.epoch, note) for content in scored for note in content.notes))
 
     def certificate(self, epoch: int | None = None) -> Any:  # noqa: ANN401 - bbedge.Certificate
         """The :class:`bbedge.Certificate` of a benchmark version (from 1), as ``bbedge board show --json`` writes it.

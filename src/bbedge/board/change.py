@@ -196,7 +196,7 @@ class Change:
         event, runs = proposed_model(name, scores, self.state, copies, whole_runs=rule not in (None, "refuse"))
         return self.append(event, {place: {name: run} for place, run in enumerate(runs, start=1)})
 
-    def add_submission(self, scores: Scores, counting: Counting, *, by: str, submission: str, trust: Trust) -> Added:
+    def add_submission(self, scores: Scores, counting: Counting, *, by: str, sha256: str, trust: Trust) -> Added:
         """Add new models, or replicates of those that are there, and state how far their scores can be trusted."""
         new = [model for model in scores.models if model not in self.state.epoch.models]
         if not new:
@@ -215,8 +215,8 @@ class Change:
             stated = self.state.trust.get(model)
             # Of a model that has other scores too, the least trusted say how far all of them go.
             known_trust = trust if stated is None or new else min(trust, stated.trust, key=TRUST.index)
-            epoch = self.state.epoch.number
-            self.append(TrustStated(epoch=epoch, model=model, trust=known_trust, by=by, submission=submission))
+            said = TrustStated(epoch=self.state.epoch.number, model=model, trust=known_trust, by=by, submission=sha256)
+            self.append(said)
         return added
 
     @property

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from bbedge.board.design import BoardDesign, Columns
 from bbedge.board.epoch import Epoch, Panel, Stage, all_views, combined
@@ -33,6 +34,7 @@ from bbedge.records.events import (
     ReplicateAdded,
     TrustStated,
 )
+from bbedge.records.reading import Reading
 from bbedge.text import quoted
 
 
@@ -101,6 +103,19 @@ class BoardState:
                 f"{self.design.alpha:g}, and nothing is left for {what}; start a new board"
             )
         return level
+
+    def reading_of(self, reading: Reading, *, has_gaps: bool = False) -> Reading:
+        """How files of scores for this board are read: on its scale, with the names that it has.
+
+        Missing scores are read as such if the design says how they count, or if there are gaps for another reason.
+        """
+        refused = self.design.incomplete == "refuse" and not has_gaps
+        return structs.replace(
+            reading,
+            score_range=self.design.score_range,
+            incomplete="refuse" if refused else "worst-case",
+            preferred_names=tuple(self.epoch.models),
+        )
 
     def checked_columns(self, items: Sequence[str], columns: Columns) -> dict[str, tuple[str, ...]]:
         """The columns of these items, if they are exactly those that the design uses, with a text for each item."""

@@ -183,7 +183,7 @@ def _trust(board: Board) -> tuple[TrustRecord, ...]:
     last = {event.content.model: event for event in board.events if isinstance(event.content, TrustStated)}
     found = sorted(last.values(), key=lambda event: event.seq)
     return tuple(
-        TrustRecord(model=stated.model, event=event.seq, trust=stated.trust, by=stated.by, submission=stated.submission)
+        TrustRecord(model=stated.model, event=event.seq, trust=stated.trust, by=stated.by, sha256=stated.submission)
         for event in found
         if isinstance(stated := event.content, TrustStated)
     )

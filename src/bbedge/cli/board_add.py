@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from msgspec import structs
 
 from bbedge.cli.options import PlainReading, Without, grouped, read
 from bbedge.cli.output import JsonOut, exit_if_contradicted, say, say_written, spinner, write_json
@@ -187,13 +186,7 @@ def _read(board: Board, files: Sequence[Path], reading: Reading, *, upto_checkpo
     # One model is enough to read, and gaps are read as gaps: the board's own messages are more precise. Inside a first
     # run they are no gaps: models that were stopped inside of it have no scores after their last checkpoint.
     is_inside = upto_checkpoint or board.state.epoch.is_inside_first_run
-    rule = "refuse" if board.design.incomplete == "refuse" and not is_inside else "worst-case"
-    chosen = structs.replace(
-        reading,
-        score_range=board.design.score_range,
-        incomplete=rule,
-        preferred_names=tuple(board.state.epoch.models),
-    )
+    chosen = board.state.reading_of(reading, has_gaps=is_inside)
     return read(files, chosen, least_models=1, identify=True, gaps=True)
 
 

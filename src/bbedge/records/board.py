@@ -95,8 +95,8 @@ class TrustRecord(Record, frozen=True, kw_only=True):
     """How far."""
     by: Text
     """Who handed the scores in, or who says so."""
-    submission: Digest | UnsetType = UNSET
-    """The SHA-256 of the submission that they came with."""
+    sha256: Digest | UnsetType = UNSET
+    """That of the submission that they came with."""
 
 
 class BoardRecord(Record, frozen=True, kw_only=True):

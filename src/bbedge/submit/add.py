@@ -41,7 +41,7 @@ def take(board: Board, path: str | os.PathLike[str], **counting: Unpack[Counting
         check_fits(board, submission, shown_path(path))
         scores = table_scores(board, folder)
         trust = trust_of(submission)
-        return board.add_submission(scores, by=submission.who, submission=known, trust=trust, **counting)
+        return board.add_submission(scores, by=submission.who, sha256=known, trust=trust, **counting)
 
 
 def trust_of(submission: Submission) -> Trust:
@@ -65,9 +65,5 @@ def check_fits(board: Board, submission: Submission, name: str) -> None:
 
 def table_scores(board: Board, folder: Path) -> Scores:
     """The scores of a submission that was unpacked, as the board reads them."""
-    reading = Reading(
-        score_range=board.design.score_range,
-        incomplete="refuse" if board.design.incomplete == "refuse" else "worst-case",
-        preferred_names=tuple(board.state.epoch.models),
-    )
+    reading = board.state.reading_of(Reading())
     return scores_in([folder / TABLE], reading, least_models=1, identify=True, provenance=False)

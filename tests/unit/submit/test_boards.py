@@ -56,7 +56,7 @@ def test_a_new_model_joins_as_add_model_has_it(board, tmp_path):
     mine, theirs = ({**each.certificate().document, "board": None, "provenance": None} for each in (board, twin))
     assert mine == theirs
     assert trust(board) == {"d": ("logs-kept", "Team A")}
-    assert board.certificate().trust["d"].submission == digest(path)
+    assert board.certificate().trust["d"].sha256 == digest(path)
 
 
 def test_the_same_submission_again_changes_nothing(board, tmp_path):
