@@ -10,21 +10,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
-from msgspec import UNSET
+from msgspec import UNSET, structs
 from numpy.typing import NDArray
 
 from bbedge.board.admit import agree, check_whole_runs
-from bbedge.board.epoch import Panel
 from bbedge.board.sequence import check_known
+from bbedge.board.stage import Panel
 from bbedge.board.state import BoardState
 from bbedge.board.stored_scores import StoredScores, StoredVector
 from bbedge.core.scores import Scores
 from bbedge.errors import Argument, BoardError, Part, refuse_unless
 from bbedge.records.design import IncompleteRule
 from bbedge.records.events import ModelAdded, PilotAdded, ReplicateAdded
+from bbedge.records.reading import Reading
 from bbedge.records.values import Copies
 from bbedge.text import counted, listed, quoted
 
@@ -96,7 +98,10 @@ def proposed_model(
         refuse_unless(given == (name,), f"the files hold the scores of {listed(given)}; expected {quoted(name)} alone")
         panels = [_panel_in_item_order(scores, index, state) for index in range(len(scores.values))]
         whole = whole_runs and any(panels)
-        runs = [StoredVector.of(_panel_with_gaps(panel, (name,), state, whole_runs=whole)[name]) for panel in panels]
+        rows = [_panel_with_gaps(panel, (name,), state, whole_runs=whole)[name] for panel in panels]
+        # Those that join runs of an earlier version count on its items alone.
+        counts = [len(epoch.items) for epoch, _ in state.joined_places()]
+        runs = [StoredVector.of(row[:count]) for row, count in zip_longest(rows, counts[: len(rows)])]
     event = ModelAdded(
         epoch=state.epoch.number,
         model=name,
@@ -108,6 +113,20 @@ def proposed_model(
         notes=() if scores is None else scores.notes,
     )
     return event, runs
+
+
+def reading_for(state: BoardState, reading: Reading, *, has_gaps: bool = False) -> Reading:
+    """How files of scores for this board are read: on its scale, with the names that it has.
+
+    Missing scores are read as such if the design says how they count, or if there are gaps for another reason.
+    """
+    refused = state.design.incomplete == "refuse" and not has_gaps
+    return structs.replace(
+        reading,
+        score_range=state.design.score_range,
+        incomplete="refuse" if refused else "worst-case",
+        preferred_names=tuple(state.epoch.models),
+    )
 
 
 def check_first_run(scores: Scores, state: BoardState) -> None:

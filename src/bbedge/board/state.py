@@ -2,20 +2,23 @@
 
 A board has **epochs** (benchmark versions) and, in each, **stages**: the first tests all directions among the models
 that open the epoch, every later one the directions that touch one added model. Each stage is a *claim* with its own
-level; the levels sum to at most ``alpha`` over all epochs.
+level; the levels sum to at most ``alpha`` over all epochs. About new items a claim is continued in the next epoch, by a
+stage that spends nothing.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
-from msgspec import structs
+from msgspec import UNSET
 
 from bbedge.board.design import BoardDesign, Columns
-from bbedge.board.epoch import Epoch, Panel, Stage, all_views, combined
+from bbedge.board.epoch import Epoch, combined
+from bbedge.board.kinds import check_same_kinds
+from bbedge.board.stage import Panel, Stage, all_views
 from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.conclusions import GapCount
 from bbedge.core.design import Design
@@ -30,12 +33,17 @@ from bbedge.records.events import (
     ModelAdded,
     ModelRetired,
     ModelWithdrawn,
+    Opened,
     PilotAdded,
     ReplicateAdded,
     TrustStated,
 )
-from bbedge.records.reading import Reading
+from bbedge.records.values import Target
 from bbedge.text import quoted
+
+
+def _nothing(stage: Stage, epoch: Epoch) -> None:
+    """Where only the structure is needed."""
 
 
 class BoardState:
@@ -89,33 +97,28 @@ class BoardState:
     @property
     def spent(self) -> float:
         """The part of alpha that the claims so far use."""
-        return math.fsum(stage.level for stage in self.stages)
+        return math.fsum(stage.spends for stage in self.stages)
 
     def next_level(self) -> float:
-        """The level that the next claim would get; 0 if nothing is left."""
-        return self.design.level(len(self.stages))
+        """The level that the claim of another model would get; 0 if nothing is left."""
+        if self.design.target != "both":
+            return self._level(None)
+        return (self._level("benchmark") + self._level("new-items")) / 2
 
-    def _pay(self, what: str) -> float:
-        level = self.next_level()
-        if level <= 0.0 or self.spent + level > self.design.alpha:
+    def _level(self, target: Target | None) -> float:
+        """The next level of the claims about a target, which are counted by themselves; ``None`` if there is one."""
+        claims = [stage for stage in self.stages if stage.continues is None and stage.target in (None, target)]
+        return self.design.level(len(claims))
+
+    def _pay(self, what: str, target: Target | None = None) -> float:
+        level = self._level(target or ("benchmark" if self.design.target == "both" else None))
+        if level <= 0.0 or self.spent + (level / 2 if target else level) > self.design.alpha:
+            claims = sum(stage.continues is None for stage in self.stages)
             raise BoardError(
-                f"the error budget is spent: {len(self.stages)} claims have used {self.spent:.6g} of "
+                f"the error budget is spent: {claims} claims have used {self.spent:.6g} of "
                 f"{self.design.alpha:g}, and nothing is left for {what}; start a new board"
             )
         return level
-
-    def reading_of(self, reading: Reading, *, has_gaps: bool = False) -> Reading:
-        """How files of scores for this board are read: on its scale, with the names that it has.
-
-        Missing scores are read as such if the design says how they count, or if there are gaps for another reason.
-        """
-        refused = self.design.incomplete == "refuse" and not has_gaps
-        return structs.replace(
-            reading,
-            score_range=self.design.score_range,
-            incomplete="refuse" if refused else "worst-case",
-            preferred_names=tuple(self.epoch.models),
-        )
 
     def checked_columns(self, items: Sequence[str], columns: Columns) -> dict[str, tuple[str, ...]]:
         """The columns of these items, if they are exactly those that the design uses, with a text for each item."""
@@ -144,24 +147,84 @@ class BoardState:
             raise BoardError(
                 Argument("order_seed", order_seed), f": the design of the board has {needed} of its blocks"
             )
-        stage = None if self.in_pilot else self._stage(epoch, newcomer=None)
-        # The family is not known before a pilot, but names, items and level must be right now.
-        design = self._core_design(epoch, level=self._pay("this benchmark")) if stage is None else stage.design
-        epoch.looks_at = {name: [] for name in all_views(design)}
+        before = self.epochs[-1] if self.epochs and self.design.target else None
         self.epochs.append(epoch)
-        if stage is not None:
-            epoch.stages.append(stage)
+        epoch.looks_at = {name: [] for name in all_views(self._core_design(epoch, level=self.design.alpha))}
+        if self.in_pilot:
+            # The family is not known before a pilot, but names, items and level must be right now.
+            self._core_design(epoch, level=self._pay("this benchmark"))
+        elif before is None or self.design.target == "both":
+            opened = self._opened(None, None if before is None else "benchmark")
+            epoch.stages.append(self._made(epoch, opened, epoch.models))
+        for stage in () if before is None else before.stages:
+            if self._continues(stage):
+                epoch.stages.append(self._grown(stage, epoch))
+
+    def _continues(self, stage: Stage) -> bool:
+        """Whether a claim of the last epoch goes on in the current one: about new items, if any comparison does."""
+        still = [model for model in stage.design.models if model in self.epoch.models]
+        return stage.target != "benchmark" and stage.newcomer not in self.retired and len(still) > 1
+
+    def _grown(self, stage: Stage, epoch: Epoch) -> Stage:
+        """A claim about new items as it goes on in the next epoch."""
+        both, new = self.design.target == "both", slice(len(self.epochs[epoch.number - 2].items), None)
+        names, columns = tuple(epoch.looks_at), {name: texts[new] for name, texts in epoch.columns.items()}
+
+        def designed(items: Sequence[str], blocks: Sequence[str], columns: Columns) -> Design:
+            of_all = self.design.core_design(
+                stage.design.models, items, blocks, level=stage.level, columns=columns, newcomer=stage.newcomer
+            )
+            return of_all.of_target("new-items")
+
+        added, whole = (
+            designed(epoch.items[new], epoch.blocks[new], columns),
+            designed(epoch.items, epoch.blocks, epoch.columns),
+        )
+        batches = (*(stage.batches or (stage.design.of_target("new-items"),)), added)
+        earlier = (*(runs + stage.runs for runs in stage.earlier), stage.runs)
+        return replace(
+            stage,
+            claim=len(self.stages),
+            design=whole,
+            views=names[len(names) // 2 :] if both else names,
+            target="new-items" if both else None,
+            batches=batches,
+            continues=stage.claim,
+            earlier=earlier,
+            certifier=stage.certifier.grown(whole, batches),
+            has_checkpoints=not self.design.checkpoints,
+            places=[0] * earlier[0],
+        )
+
+    def from_first_version(self, opened: Opened, feed: Callable[[Stage, Epoch], None] = _nothing) -> Stage:
+        """The claim about new items of a model that joins after items were added, from the first version on.
+
+        It joins with all runs that there are of each version, so that its evidence does not depend on when it came.
+        ``feed`` gives the stage of each version the runs of that.
+        """
+        models, stage = list(dict.fromkeys(model for epoch in self.epochs for model in epoch.models)), None
+        for epoch in self.epochs:
+            if stage is None:
+                stage = self._made(epoch, opened, models)
+            else:
+                stage = self._grown(stage, epoch)
+                stage.claim, stage.continues = opened.claim, None
+            stage.places.extend(range(1, self.runs_joined(epoch) + 1))
+            feed(stage, epoch)
+        assert stage is not None  # a board has versions
+        return stage
 
     def _core_design(
         self,
         epoch: Epoch,
+        models: Sequence[str] | None = None,
         *,
         level: float,
         candidate: Sequence[str] | None = None,
         newcomer: str | None = None,
     ) -> Design:
         return self.design.core_design(
-            epoch.models,
+            models or epoch.models,
             epoch.items,
             epoch.blocks,
             level=level,
@@ -172,21 +235,28 @@ class BoardState:
             order_seed=epoch.order_seed if newcomer is None else None,
         )
 
-    def _stage(self, epoch: Epoch, *, newcomer: str | None) -> Stage:
-        level = self._pay("this benchmark" if newcomer is None else "this model")
-        names = list(epoch.models)
-        candidate = None
+    def _opened(self, newcomer: str | None, target: Target | None = None) -> Opened:
+        """The next claim, but for its design; refused if nothing is left of alpha for it."""
+        level = self._pay("this benchmark" if newcomer is None else "this model", target)
+        return Opened(claim=len(self.stages), level=level, newcomer=newcomer, target=target or UNSET, design_hash="")
+
+    def _made(self, epoch: Epoch, opened: Opened, models: Sequence[str]) -> Stage:
+        """The stage of a new claim between these models."""
+        candidate, newcomer, only = None, opened.newcomer, opened.target or None
         if self.candidate is not None:
-            candidate = [model for model in self.candidate if model in names]
+            candidate = [model for model in self.candidate if model in models]
             if not candidate:
                 raise BoardError("every model of the Top-k candidate has been retired; nothing is left to certify")
-        design = self._core_design(epoch, level=level, candidate=candidate, newcomer=newcomer)
+        made = self._core_design(epoch, models, level=opened.level, candidate=candidate, newcomer=newcomer)
+        made = made.of_target(only) if only else made
         return Stage(
-            claim=len(self.stages),
-            level=level,
+            claim=opened.claim,
+            level=opened.level,
             newcomer=newcomer,
-            design=design,
-            certifier=Certifier(design),
+            design=made,
+            views=all_views(made),
+            target=only,
+            certifier=Certifier(made),
             has_checkpoints=newcomer is None or not self.design.checkpoints,
         )
 
@@ -198,15 +268,25 @@ class BoardState:
                 epoch.follow_replicate(event)
                 if candidate is not None:
                     self.candidate = candidate
-                    epoch.stages.append(self._stage(epoch, newcomer=None))
+                    epoch.stages.append(self._made(epoch, self._opened(None), epoch.models))
             case ReplicateAdded():
                 epoch.follow_replicate(event)
             case ModelAdded(model=name):
                 epoch.models.append(name)
-                epoch.stages.append(self._stage(epoch, newcomer=name))
-                epoch.follow_model(event)
+                is_grown = bool(self.design.target) and len(self.epochs) > 1
+                if not is_grown or self.design.target == "both":
+                    opened = self._opened(name, "benchmark" if is_grown else None)
+                    epoch.stages.append(self._made(epoch, opened, epoch.models))
+                    epoch.stages[-1].places.extend(range(1, self.runs_joined(epoch) + 1))
+                if is_grown:
+                    opened = self._opened(name, "new-items" if self.design.target == "both" else None)
+                    epoch.stages.append(self.from_first_version(opened))
+                for (at, run), digest, runs, gaps in self._joined(event):
+                    at.follow_model(name, run, digest, runs, gaps)
             case ItemsAdded():
                 new = self.checked_columns(event.items, event.columns)
+                if self.design.target:
+                    check_same_kinds(self.design, self.epochs, event.items, event.blocks, new)
                 self._open_epoch(
                     Epoch(
                         number=epoch.number + 1,
@@ -236,10 +316,11 @@ class BoardState:
             case ReplicateAdded(upto=upto) if upto:
                 epoch.follow_look(event.outcome, [(epoch.stages[0], 0)], upto, models=len(event.vectors))
             case ReplicateAdded():
-                run = [(stage, len(stage.places)) for stage in epoch.stages if epoch.replicates in stage.places]
+                run = [(stage, stage.runs) for stage in epoch.stages if epoch.replicates in stage.places]
                 epoch.follow_look(event.outcome, run)
-            case ModelAdded(outcome=outcome, vectors=runs) if outcome is not None:
-                epoch.follow_look(outcome, [(epoch.stages[-1], run) for run in range(1, len(runs) + 1)])
+            case ModelAdded(outcome=outcome, model=name) if outcome is not None:
+                opened = [stage for stage in epoch.stages if stage.newcomer == name]
+                epoch.follow_look(outcome, [(stage, run) for stage in opened for run in range(1, stage.runs + 1)])
 
     def upcoming(self, upto: int | None = None) -> Checkpoint:
         """The checkpoint that comes next, or an error that says why there is none, or none after so many blocks."""
@@ -271,11 +352,33 @@ class BoardState:
         order = np.argsort(-totals, kind="stable")[: self.design.k]
         return tuple(sorted(self.active[i] for i in order))
 
+    def next_looks(self, runs: int) -> dict[Target, int]:
+        """For each target, after which run of this version the next look is, if there were so many."""
+        return self.design.next_looks(runs, self.epoch.earlier)
+
     def runs_needed(self) -> int:
         """How many runs of a new model the pairing rule joins now."""
-        if self.design.pairing == "all":
-            return self.epoch.replicates
-        return min(self.design.first or 0, self.epoch.replicates)
+        return len(self.joined_places())
+
+    def runs_joined(self, epoch: Epoch) -> int:
+        """How many runs of a version the pairing rule joins with those of a new model."""
+        return epoch.replicates if self.design.pairing == "all" else min(self.design.first or 0, epoch.replicates)
+
+    def joined_places(self) -> list[tuple[Epoch, int]]:
+        """The replicates that a new model joins with its runs, in order; about new items, those of all versions."""
+        epochs = self.epochs if self.design.target else [self.epoch]
+        return [(epoch, run) for epoch in epochs for run in range(1, self.runs_joined(epoch) + 1)]
+
+    def _joined(self, event: ModelAdded) -> Iterator[tuple[tuple[Epoch, int], str, tuple[str, ...], int]]:
+        """Each run of a model that joins: where it belongs, its checksum, its identities and missing scores."""
+        count = len(event.vectors)
+        return zip(
+            self.joined_places(),
+            event.vectors,
+            event.runs or ((),) * count,
+            event.gaps or (0,) * count,
+            strict=True,
+        )
 
     def leaderboard(self, epoch: Epoch | None = None) -> Leaderboard:
         """Everything that may be concluded about a benchmark version; by default, the current one."""

@@ -183,10 +183,12 @@ def _tell(board: Board, added: Added, before: Leaderboard, *lines: str) -> None:
 
 
 def _read(board: Board, files: Sequence[Path], reading: Reading, *, upto_checkpoint: bool = False) -> Scores:
+    from bbedge.board.incoming import reading_for
+
     # One model is enough to read, and gaps are read as gaps: the board's own messages are more precise. Inside a first
     # run they are no gaps: models that were stopped inside of it have no scores after their last checkpoint.
     is_inside = upto_checkpoint or board.state.epoch.is_inside_first_run
-    chosen = board.state.reading_of(reading, has_gaps=is_inside)
+    chosen = reading_for(board.state, reading, has_gaps=is_inside)
     return read(files, chosen, least_models=1, identify=True, gaps=True)
 
 

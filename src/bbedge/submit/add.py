@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Unpack
 
 from bbedge.board import Added, Board
+from bbedge.board.incoming import reading_for
 from bbedge.core.scores import Scores
 from bbedge.errors import BoardError
 from bbedge.readers.read_scores import scores_in
@@ -65,5 +66,5 @@ def check_fits(board: Board, submission: Submission, name: str) -> None:
 
 def table_scores(board: Board, folder: Path) -> Scores:
     """The scores of a submission that was unpacked, as the board reads them."""
-    reading = board.state.reading_of(Reading())
+    reading = reading_for(board.state, Reading())
     return scores_in([folder / TABLE], reading, least_models=1, identify=True, provenance=False)
