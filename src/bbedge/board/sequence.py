@@ -17,6 +17,7 @@ from bbedge.records.events import (
     ModelWithdrawn,
     PilotAdded,
     ReplicateAdded,
+    TrustStated,
 )
 from bbedge.text import folded, listed, quoted
 
@@ -39,6 +40,12 @@ def check_place(state: BoardState, event: BoardEvent) -> None:
             there = any(model in epoch.models for epoch in state.epochs)
             refuse_unless(there, f"model {quoted(model)} is not on the board; {_models_are(state)}")
             refuse_unless(model not in state.withdrawn, f"model {quoted(model)} is withdrawn already")
+        case TrustStated(model=model):
+            there = any(model in epoch.models for epoch in state.epochs)
+            refuse_unless(there, f"model {quoted(model)} is not on the board; {_models_are(state)}")
+            refuse_unless(
+                state.trust.get(model) != event, f"that is what the board states of model {quoted(model)} already"
+            )
         case AttemptBegun() | AttemptEnded():
             _check_attempt(state, event)
 

@@ -36,6 +36,7 @@ from bbedge.records.events import (
     Opened,
     PilotAdded,
     ReplicateAdded,
+    TrustStated,
 )
 from bbedge.records.values import Target
 from bbedge.text import quoted
@@ -55,6 +56,8 @@ class BoardState:
         self.design = design
         self.retired: list[str] = []
         self.withdrawn: list[str] = []
+        self.trust: dict[str, TrustStated] = {}
+        self.submissions: set[str] = set()
         self.candidate: tuple[str, ...] | None = None
         self.epochs: list[Epoch] = []
         models = list(created.models)
@@ -298,6 +301,9 @@ class BoardState:
                 self.retired.append(name)
             case ModelWithdrawn(model=name):
                 self.withdrawn.append(name)
+            case TrustStated(model=name, submission=submission):
+                self.trust[name] = event
+                self.submissions |= {submission} if submission else set()
             case AttemptBegun():
                 epoch.attempts.setdefault(event.replicate, []).append(None)
             case AttemptEnded():

@@ -74,6 +74,9 @@ def particulars(event: LedgerEvent) -> str:
             return retired.model
         case events.ModelWithdrawn() as withdrawn:
             return f"{withdrawn.model}: {withdrawn.reason}"
+        case events.TrustStated() as stated:
+            came = f", submission {stated.submission[:16]}" if stated.submission else ""
+            return f"{stated.model}: {stated.trust}, by {stated.by}{came}"
         case events.AttemptBegun() as begun:
             return f"epoch {begun.epoch}, run {begun.replicate}: attempt {begun.attempt} began"
         case events.AttemptEnded() as ended:

@@ -22,7 +22,7 @@ from bbedge.certificate.exports import cell
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.core.looks import MOST_MODELS, Recorder
-from bbedge.records.board import Attempts, BoardRecord, StageRecord, StepKind, StepRecord, WithdrawnRecord
+from bbedge.records.board import Attempts, BoardRecord, StageRecord, StepKind, StepRecord, TrustRecord, WithdrawnRecord
 from bbedge.records.certificate import Document
 from bbedge.records.events import (
     Created,
@@ -33,6 +33,7 @@ from bbedge.records.events import (
     NewEdge,
     PilotAdded,
     ReplicateAdded,
+    TrustStated,
 )
 from bbedge.records.notes import Note
 from bbedge.records.values import HEADLINE
@@ -148,6 +149,7 @@ def _record(board: Board, epoch: int) -> BoardRecord:
         active=tuple(board.state.active),
         retired=tuple(board.state.retired),
         withdrawn=_withdrawn(board) or msgspec.UNSET,
+        trust=_trust(board) or msgspec.UNSET,
         alpha_spent=board.state.spent,
         next_level=board.state.next_level(),
         claims=tuple(
@@ -176,6 +178,17 @@ def _withdrawn(board: Board) -> tuple[WithdrawnRecord, ...]:
         WithdrawnRecord(model=event.content.model, event=event.seq, reason=event.content.reason)
         for event in board.events
         if isinstance(event.content, ModelWithdrawn)
+    )
+
+
+def _trust(board: Board) -> tuple[TrustRecord, ...]:
+    """What the board states last of each model, in the order of these events."""
+    last = {event.content.model: event for event in board.events if isinstance(event.content, TrustStated)}
+    found = sorted(last.values(), key=lambda event: event.seq)
+    return tuple(
+        TrustRecord(model=stated.model, event=event.seq, trust=stated.trust, by=stated.by, sha256=stated.submission)
+        for event in found
+        if isinstance(stated := event.content, TrustStated)
     )
 
 
