@@ -27,6 +27,7 @@ from bbedge.records.events import (
     Created,
     ItemsAdded,
     ModelAdded,
+    ModelAnnounced,
     ModelRetired,
     Opened,
     PilotAdded,
@@ -81,6 +82,10 @@ def admit(state: BoardState, event: _E, scores: StoredScores) -> _E:
             written = _admit_replicate(state, event, scores)
         case ModelAdded():
             written = _admit_model(state, event, scores)
+        case ModelAnnounced(model=model):
+            state.follow(event)
+            announced = state.announced[model]
+            written = replace(event, claim=announced.claim, level=announced.level)
         case ItemsAdded():
             state.follow(event)
             written = replace(event, models=tuple(state.epoch.models), stages=_opened(state.epoch.stages))
@@ -131,7 +136,7 @@ def _admit_model(state: BoardState, event: ModelAdded, scores: StoredScores) -> 
     """Join the runs of a model with the stored replicates, in order, and test its directions.
 
     Only complete replicates count, also where the first one was looked at inside: a direction against a model that was
-    stopped inside it has no evidence.
+    stopped inside it has no evidence. The evidence of an announced model ends with the first run that lacks a score.
     """
     epoch, name = state.epoch, event.model
     models, runs = tuple(epoch.models), list[NDArray[np.float64]]()
@@ -145,10 +150,17 @@ def _admit_model(state: BoardState, event: ModelAdded, scores: StoredScores) -> 
     event = replace(event, gaps=tuple(int(np.isnan(run).sum()) for run in runs), copies=copies)
     state.follow(event)
     stage, found = epoch.stages[-1], list[Found]()
+    # What is missing of announced runs may depend on all of them. All directions of this claim then end together, with
+    # the first run that lacks a score; in the claim of another model, only no evidence is sure to be no choice.
+    lacking = [model for model in models if model in state.announced and state.announced[model].lacks_scores]
+    stage.certifier.stop(lacking, forfeit=True)
     for replicate, run in enumerate(runs, start=1):
         stored = scores.panel(epoch, replicate)
-        there = {model: stored[model] for model in models if model in stored}
+        there = {model: stored[model] for model in models if model in stored and model not in lacking}
         found.append(stage.add_and_look({**there, name: run}, replicate))
+        if name in state.announced and np.isnan(run).any():
+            stage.stop([name])
+            break
     stage.stop(state.retired)
     event = replace(event, stages=_opened([stage]))
     return _looked(state, event, found) if epoch.replicates else event

@@ -27,11 +27,13 @@ from bbedge.ledger.store import Store
 from bbedge.records.design import Counting
 from bbedge.records.events import (
     AbandonReason,
+    AnnouncementClosed,
     AttemptBegun,
     AttemptEnded,
     AttemptOutcome,
     Created,
     ItemsAdded,
+    ModelAnnounced,
     ModelRetired,
     ModelWithdrawn,
     NoteAdded,
@@ -300,10 +302,21 @@ class Board:
     def withdraw(self, model: str, reason: str) -> None:
         """Hide the row of a model from the tables, for a reason that readers of the board see.
 
-        Nothing is erased and nothing else changes: its scores stay, it counts in every rank and comparison, and it runs
-        until it is retired. There is no way back.
+        Nothing is erased and no conclusion changes; the model runs until it is retired. There is no way back.
         """
         self._append(ModelWithdrawn, model=model, reason=reason)
+
+    def announce(self, model: str, runs: int) -> None:
+        """Announce the runs of a model that is to be added, before they are made; its claim is spent from now on.
+
+        :meth:`add_model` takes all of them, or fewer after :meth:`close_announcement`, and draws the order they count in.
+        """
+        self._store.check_storable([model])
+        self._append(ModelAnnounced, model=model, runs=runs)
+
+    def close_announcement(self, model: str) -> None:
+        """Wait for no more announced runs of a model: what is not delivered counts as missing."""
+        self._append(AnnouncementClosed, model=model)
 
     def note(self, about: str, text: str, **particulars: object) -> None:
         """Record something that readers of the board should know, with any JSON values; it changes nothing else."""

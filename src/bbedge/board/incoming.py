@@ -17,8 +17,9 @@ from msgspec import UNSET
 from numpy.typing import NDArray
 
 from bbedge.board.admit import agree, check_whole_runs
+from bbedge.board.design import drawn_seed
 from bbedge.board.epoch import Panel
-from bbedge.board.sequence import check_known
+from bbedge.board.sequence import check_known, drawn_order
 from bbedge.board.state import BoardState
 from bbedge.board.stored_scores import StoredScores, StoredVector
 from bbedge.core.scores import Scores
@@ -97,6 +98,8 @@ def proposed_model(
         panels = [_panel_in_item_order(scores, index, state) for index in range(len(scores.values))]
         whole = whole_runs and any(panels)
         runs = [StoredVector.of(_panel_with_gaps(panel, (name,), state, whole_runs=whole)[name]) for panel in panels]
+    if name in state.announced:
+        return _announced_model(name, scores, runs, state, rule)
     event = ModelAdded(
         epoch=state.epoch.number,
         model=name,
@@ -108,6 +111,30 @@ def proposed_model(
         notes=() if scores is None else scores.notes,
     )
     return event, runs
+
+
+def _announced_model(
+    name: str, scores: Scores | None, runs: list[StoredVector], state: BoardState, rule: Copies
+) -> tuple[ModelAdded, list[StoredVector]]:
+    """The event of a model whose runs were announced: those that were not delivered are missing, all in drawn order."""
+    lacking = state.announced[name].runs - len(runs)
+    nothing = StoredVector.of(np.full(len(state.epoch.items), np.nan))
+    runs = [*runs, *[nothing] * lacking]
+    identities = [] if scores is None else [*scores.runs, *[()] * lacking]
+    seed = drawn_seed()
+    order = drawn_order(seed, [each.print.digest for each in runs])
+    event = ModelAdded(
+        epoch=state.epoch.number,
+        model=name,
+        whole_runs=True,
+        vectors=tuple(runs[place].print.digest for place in order),
+        order_seed=seed,
+        copy_rule=rule,
+        runs=tuple(identities[place] for place in order) if scores is not None and scores.runs else (),
+        files=() if scores is None else scores.files,
+        notes=() if scores is None else scores.notes,
+    )
+    return event, [runs[place] for place in order]
 
 
 def check_first_run(scores: Scores, state: BoardState) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,18 +21,45 @@ from bbedge.core.design import Design
 from bbedge.core.leaderboard import Certifier, Leaderboard
 from bbedge.errors import Argument, BoardError, refuse_unless
 from bbedge.records.events import (
+    AnnouncementClosed,
     AttemptBegun,
     AttemptEnded,
     BoardEvent,
     Created,
     ItemsAdded,
     ModelAdded,
+    ModelAnnounced,
     ModelRetired,
     ModelWithdrawn,
     PilotAdded,
     ReplicateAdded,
 )
 from bbedge.text import quoted
+
+
+@dataclass(slots=True, kw_only=True)
+class Announcement:
+    """Runs of a model that were announced before they were made, and the claim that is reserved for it."""
+
+    epoch: int
+    """The benchmark version that they are runs of."""
+    runs: int
+    """How many were announced."""
+    claim: int
+    """Its place in the spending sequence."""
+    level: float
+    """Its share of alpha, spent whether the runs come or not."""
+    is_closed: bool = False
+    """Whether no more runs are waited for."""
+    delivered: int | None = None
+    """How many came when the model was added; ``None`` before."""
+    lacks_scores: bool = False
+    """Whether any score of its runs is missing."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its runs are waited for."""
+        return not self.is_closed and self.delivered is None
 
 
 class BoardState:
@@ -45,6 +72,7 @@ class BoardState:
         self.design = design
         self.retired: list[str] = []
         self.withdrawn: list[str] = []
+        self.announced: dict[str, Announcement] = {}
         self.candidate: tuple[str, ...] | None = None
         self.epochs: list[Epoch] = []
         models = list(created.models)
@@ -83,18 +111,28 @@ class BoardState:
 
     @property
     def spent(self) -> float:
-        """The part of alpha that the claims so far use."""
-        return math.fsum(stage.level for stage in self.stages)
+        """The part of alpha that the claims so far use, those reserved for announced models included."""
+        return math.fsum([*(stage.level for stage in self.stages), *(each.level for each in self.reserved)])
+
+    @property
+    def reserved(self) -> list[Announcement]:
+        """The announcements whose models have not been added."""
+        return [each for each in self.announced.values() if each.delivered is None]
+
+    @property
+    def claims(self) -> int:
+        """How many claims there are, those reserved for announced models included."""
+        return len(self.stages) + len(self.reserved)
 
     def next_level(self) -> float:
         """The level that the next claim would get; 0 if nothing is left."""
-        return self.design.level(len(self.stages))
+        return self.design.level(self.claims)
 
     def _pay(self, what: str) -> float:
         level = self.next_level()
         if level <= 0.0 or self.spent + level > self.design.alpha:
             raise BoardError(
-                f"the error budget is spent: {len(self.stages)} claims have used {self.spent:.6g} of "
+                f"the error budget is spent: {self.claims} claims have used {self.spent:.6g} of "
                 f"{self.design.alpha:g}, and nothing is left for {what}; start a new board"
             )
         return level
@@ -155,7 +193,11 @@ class BoardState:
         )
 
     def _stage(self, epoch: Epoch, *, newcomer: str | None) -> Stage:
-        level = self._pay("this benchmark" if newcomer is None else "this model")
+        announced = None if newcomer is None else self.announced.get(newcomer)
+        if announced is None:
+            claim, level = self.claims, self._pay("this benchmark" if newcomer is None else "this model")
+        else:
+            claim, level = announced.claim, announced.level
         names = list(epoch.models)
         candidate = None
         if self.candidate is not None:
@@ -164,7 +206,7 @@ class BoardState:
                 raise BoardError("every model of the Top-k candidate has been retired; nothing is left to certify")
         design = self._core_design(epoch, level=level, candidate=candidate, newcomer=newcomer)
         return Stage(
-            claim=len(self.stages),
+            claim=claim,
             level=level,
             newcomer=newcomer,
             design=design,
@@ -187,6 +229,10 @@ class BoardState:
                 epoch.models.append(name)
                 epoch.stages.append(self._stage(epoch, newcomer=name))
                 epoch.follow_model(event)
+                if name in self.announced:
+                    joined = self.announced[name]
+                    joined.delivered = sum(digest != epoch.nothing for digest in event.vectors)
+                    joined.lacks_scores = any(event.gaps)
             case ItemsAdded():
                 new = self.checked_columns(event.items, event.columns)
                 self._open_epoch(
@@ -203,6 +249,11 @@ class BoardState:
                 self.retired.append(name)
             case ModelWithdrawn(model=name):
                 self.withdrawn.append(name)
+            case ModelAnnounced(model=name, runs=runs):
+                claim, level = self.claims, self._pay("this model")
+                self.announced[name] = Announcement(epoch=epoch.number, runs=runs, claim=claim, level=level)
+            case AnnouncementClosed(model=name):
+                self.announced[name].is_closed = True
             case AttemptBegun():
                 epoch.attempts.setdefault(event.replicate, []).append(None)
             case AttemptEnded():
@@ -250,8 +301,10 @@ class BoardState:
         order = np.argsort(-totals, kind="stable")[: self.design.k]
         return tuple(sorted(self.active[i] for i in order))
 
-    def runs_needed(self) -> int:
-        """How many runs of a new model the pairing rule joins now."""
+    def runs_needed(self, model: str | None = None) -> int:
+        """How many runs of a new model the pairing rule joins now; of an announced one, when it was announced."""
+        if model in self.announced:
+            return self.announced[model].runs
         if self.design.pairing == "all":
             return self.epoch.replicates
         return min(self.design.first or 0, self.epoch.replicates)

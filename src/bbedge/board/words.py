@@ -72,6 +72,10 @@ def particulars(event: LedgerEvent) -> str:
             return retired.model
         case events.ModelWithdrawn() as withdrawn:
             return f"{withdrawn.model}: {withdrawn.reason}"
+        case events.ModelAnnounced() as announced:
+            return f"{announced.model}: {counted(announced.runs, 'run')}, level {announced.level:.3g}"
+        case events.AnnouncementClosed() as closed:
+            return closed.model
         case events.AttemptBegun() as begun:
             return f"epoch {begun.epoch}, run {begun.replicate}: attempt {begun.attempt} began"
         case events.AttemptEnded() as ended:
@@ -253,7 +257,12 @@ def claim_rows(board: Board) -> list[tuple[int, str, float, int, int]]:
             return f"model {stage.newcomer}"
         return "candidate set against the others" if stage.design.family.candidate else "all pairs"
 
-    return [
+    reserved = [
+        (each.claim, f"epoch {each.epoch}: announced model {model}", each.level, 0, 0)
+        for model, each in board.state.announced.items()
+        if each.delivered is None
+    ]
+    made = [
         (
             stage.claim,
             f"epoch {epoch.number}: {about(stage)}",
@@ -264,6 +273,7 @@ def claim_rows(board: Board) -> list[tuple[int, str, float, int, int]]:
         for epoch in board.state.epochs
         for stage in epoch.stages
     ]
+    return sorted([*made, *reserved])
 
 
 _DESIGN = """\

@@ -22,12 +22,21 @@ from bbedge.certificate.exports import cell
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.core.looks import MOST_MODELS, Recorder
-from bbedge.records.board import Attempts, BoardRecord, StageRecord, StepKind, StepRecord, WithdrawnRecord
+from bbedge.records.board import (
+    AnnouncementRecord,
+    Attempts,
+    BoardRecord,
+    StageRecord,
+    StepKind,
+    StepRecord,
+    WithdrawnRecord,
+)
 from bbedge.records.certificate import Document
 from bbedge.records.events import (
     Created,
     ItemsAdded,
     ModelAdded,
+    ModelAnnounced,
     ModelRetired,
     ModelWithdrawn,
     NewEdge,
@@ -148,6 +157,7 @@ def _record(board: Board, epoch: int) -> BoardRecord:
         active=tuple(board.state.active),
         retired=tuple(board.state.retired),
         withdrawn=_withdrawn(board) or msgspec.UNSET,
+        announcements=_announcements(board) or msgspec.UNSET,
         alpha_spent=board.state.spent,
         next_level=board.state.next_level(),
         claims=tuple(
@@ -173,6 +183,24 @@ def _withdrawn(board: Board) -> tuple[WithdrawnRecord, ...]:
         WithdrawnRecord(model=event.content.model, event=event.seq, reason=event.content.reason)
         for event in board.events
         if isinstance(event.content, ModelWithdrawn)
+    )
+
+
+def _announcements(board: Board) -> tuple[AnnouncementRecord, ...]:
+    """What was announced and what came of it, with the events."""
+    events = {event.content.model: event.seq for event in board.events if isinstance(event.content, ModelAnnounced)}
+    return tuple(
+        AnnouncementRecord(
+            model=model,
+            event=events[model],
+            epoch=each.epoch,
+            announced=each.runs,
+            delivered=each.delivered or 0,
+            open=each.is_open,
+            claim=each.claim,
+            level=each.level,
+        )
+        for model, each in board.state.announced.items()
     )
 
 

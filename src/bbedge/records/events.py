@@ -241,6 +241,8 @@ class ModelAdded(_Scored, frozen=True, kw_only=True):
     """Whether runs without any score count, by the design's rule for missing scores."""
     vectors: tuple[Digest, ...]
     """The checksum of its scores in the first replicates, in order."""
+    order_seed: Seed | UnsetType = UNSET
+    """What the order of announced runs follows from, drawn when they were delivered; absent if they were not announced."""
     stages: tuple[Opened, ...] = ()
     """The claim that it opens."""
     cache: dict[Stored, Digest] = field(default_factory=dict)
@@ -314,6 +316,28 @@ class ModelWithdrawn(_InEpoch, frozen=True, kw_only=True):
     """Why, for readers of the board."""
 
 
+class ModelAnnounced(_InEpoch, frozen=True, kw_only=True):
+    """Runs of a model that is to be added were announced, before they are made."""
+
+    kind = "announce"
+    model: Name
+    """The model."""
+    runs: Ordinal
+    """How many: they join the first replicates of the epoch."""
+    claim: Stored = 0
+    """The claim that is reserved for the model, whether its runs come or not."""
+    level: Number = 0.0
+    """The share of alpha that the claim spends."""
+
+
+class AnnouncementClosed(_InEpoch, frozen=True, kw_only=True):
+    """No more announced runs of a model are waited for: what is not delivered with it counts as missing."""
+
+    kind = "close-announcement"
+    model: Name
+    """The model."""
+
+
 class NoteAdded(_InEpoch, frozen=True, kw_only=True):
     """Something that readers of the board should know was written down."""
 
@@ -362,6 +386,6 @@ class AttemptEnded(_InEpoch, frozen=True, kw_only=True):
 
 ScoresAdded = PilotAdded | ReplicateAdded | ModelAdded
 """The events that scores come with."""
-WithoutEvidence = NoteAdded | ModelWithdrawn | AttemptBegun | AttemptEnded
+WithoutEvidence = NoteAdded | ModelWithdrawn | ModelAnnounced | AnnouncementClosed | AttemptBegun | AttemptEnded
 """The events that leave all evidence as it is, so that they name none that was saved."""
 BoardEvent = Created | PilotAdded | ReplicateAdded | ModelAdded | ItemsAdded | ModelRetired | WithoutEvidence
