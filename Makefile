@@ -100,6 +100,8 @@ docs-outputs: $(READY)  ## Write the outputs shown in the documentation and the 
 gallery: $(READY)  ## Make the certificates of real boards again, their pages, and what the documentation says of them
 	@$(BIN)/python -m gallery
 	@$(BIN)/python docs/generate/refresh.py docs/gallery.md
+	@$(BIN)/bbedge certify gallery/gsm8k/table.parquet --json build/gallery/hero.json > build/gallery/hero.txt
+	@$(BIN)/bbedge figure hero build/gallery/hero.json docs/hero.png --title "Who is best at GSM8K?"
 
 goldens: $(READY)  ## Write the frozen outputs of tests/golden again; review them with git diff
 	@cd tests && ../$(BIN)/python -m golden.freeze

@@ -6,11 +6,13 @@ code host and on the site. ``docs/index.md`` is the front page; its lists of lin
 
 from __future__ import annotations
 
+import html
 import os
 import re
 import shutil
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,6 +92,8 @@ _MOVED = f"""<!doctype html>
 _FRAME = """<div class="made"><p><a href="{page}">Open {name}</a></p>
 <iframe src="{page}" title="{name}" loading="lazy"></iframe></div>
 """
+_HEAD = (ROOT / "src" / "bbedge" / "display" / "page" / "head.html").read_text(encoding="ascii")
+_ICON = re.findall(r'<link rel="icon".*>', _HEAD)[0]
 _SECTION = re.compile(r"^## (.+?)\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"^\* \[([^\]]+)\]\(([^)#:]+\.(?:md|ipynb))\)", re.MULTILINE)
 _BOARD = re.compile(r"gallery/(\w+)/README")
@@ -126,6 +130,16 @@ def show_made_pages(app: Sphinx, document: nodes.document) -> None:
         for made in _MADE.findall(block.astext()):
             frame = _FRAME.format(page=f"../gallery/{made}", name=made)
             block.parent.insert(block.parent.index(block) + 1, nodes.raw("", frame, format="html"))
+
+
+def describe(app: Sphinx, name: str, template: str, context: dict[str, str], document: nodes.document | None) -> None:
+    """Give each page the icon of the pages that bbedge writes, and its first sentences as a description."""
+    if document is None:
+        return
+    paragraphs = (" ".join(each.astext().split()) for each in document.findall(nodes.paragraph))
+    said = textwrap.shorten(next((text for text in paragraphs if text), project), 300, placeholder=" ...")
+    description = f'<meta name="description" content="{html.escape(said)}">'
+    context["metatags"] = "\n".join((context.get("metatags", ""), description, _ICON))
 
 
 def isolate_kernels(app: Sphinx) -> None:
@@ -167,4 +181,5 @@ def setup(app: Sphinx) -> None:
     app.connect("builder-inited", make_gallery)
     app.connect("source-read", navigate)
     app.connect("doctree-read", show_made_pages)
+    app.connect("html-page-context", describe)
     app.connect("build-finished", check_network)

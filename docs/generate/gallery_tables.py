@@ -13,15 +13,14 @@ from bbedge.display.scope import n_items
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT))
-from gallery.boards import Board, every_board  # noqa: E402 - it is found beside this folder
+from gallery.boards import Board, PublishedScore, every_board  # noqa: E402 - it is found beside this folder
 
 PAGE = ROOT / "docs" / "gallery.md"
 _TABLE = re.compile(r"(?<=^\| board \|)[^\n]*\n\|[-:| ]+\|\n(?:\|[^\n]*\n)*", re.MULTILINE)
 _HEAD = (
-    " models | items | pairs certified | could be first | possible ranks, median "
-    "| the published first, on these items | on new items |\n|"
+    " models | items | pairs certified | could be first | ranks each | published first | these items | new items |\n|"
 )
-_RULE = "---|---:|---:|---:|---:|---:|---|---|\n"
+_RULE = "---|---:|---:|---:|---:|---:|---|---|---|\n"
 
 
 def page() -> str:
@@ -43,8 +42,10 @@ def _rows(board: Board) -> Iterator[str]:
 def _row(name: str, board: Board, part: str, these: Certificate) -> str:
     new = these.on_new_items
     counts = [_both(these, new, each) for each in (_certified, _possible_firsts, _ranks_each)]
-    stands = [published_first(board, part, each) if each else "" for each in (these, new)]
-    return f"| {' | '.join([name, f'{len(these.names):,}', f'{n_items(these):,}', *counts, *stands])} |"
+    first = published_first(board, part)
+    verdicts = [verdict(first, each) if each else "" for each in (these, new)]
+    cells = [name, f"{len(these.names):,}", f"{n_items(these):,}", *counts, _named(first), *verdicts]
+    return f"| {' | '.join(cells)} |"
 
 
 def _both(these: Certificate, new: Certificate | None, shown: Callable[[Certificate], str]) -> str:
@@ -54,11 +55,11 @@ def _both(these: Certificate, new: Certificate | None, shown: Callable[[Certific
 
 
 def _certified(certificate: Certificate) -> str:
-    return f"{certificate.ranks.n_resolved:,} of {certificate.n_pairs:,}"
+    return f"{certificate.ranks.n_resolved:,}\N{NO-BREAK SPACE}of\N{NO-BREAK SPACE}{certificate.n_pairs:,}"
 
 
 def _possible_firsts(certificate: Certificate) -> str:
-    return f"{_n_first(certificate):,}"
+    return f"{int((certificate.ranks.n_better == 0).sum()):,}"
 
 
 def _ranks_each(certificate: Certificate) -> str:
@@ -66,26 +67,28 @@ def _ranks_each(certificate: Certificate) -> str:
     return f"{median(widths.tolist()):g}"
 
 
-def _n_first(certificate: Certificate) -> int:
-    return int((certificate.ranks.n_better == 0).sum())
-
-
-def published_first(board: Board, part: str, certificate: Certificate) -> str:
-    """Whether the model with the highest published score stands first; no claim where that score is not the table's."""
+def published_first(board: Board, part: str) -> list[PublishedScore]:
+    """The rows with the highest published score; empty if no score was published."""
     scores = [row for row in board.published if row.view == part and row.published is not None]
-    if not scores:
-        return "nothing was published"
-    top = max(scores, key=lambda row: row.published or 0.0)
-    same = sum(row.published == top.published for row in scores) - 1
-    name = f"{top.model} and {same:,} with the same score" if same else top.model
-    if top.status == "absent":
-        return f"{name} is not in the table"
-    if top.status == "other":
-        return f"no claim: the score of {name} does not follow from its file"
-    place = certificate.names.index(top.model)
-    better, worse = int(certificate.ranks.n_better[place]), int(certificate.ranks.n_worse[place])
-    if better:
-        return f"**falls**: {name}, worse than {better:,}"
-    if worse == len(certificate.names) - 1:
-        return f"**stands**: {name}"
-    return f"open: {name}, 1 of {_n_first(certificate):,}"
+    return [row for row in scores if row.published == max(each.published or 0.0 for each in scores)]
+
+
+def _named(first: list[PublishedScore]) -> str:
+    names = [row.model for row in first]
+    return f"{names[0]} and {len(names) - 1:,} more" if len(names) > 1 else (names or ["none"])[0]
+
+
+def verdict(first: list[PublishedScore], certificate: Certificate) -> str:
+    """Whether the model that was published as first stands there; no claim where its score is not that of the table."""
+    if not first:
+        return ""
+    if any(row.status == "absent" for row in first):
+        return "not here"
+    if any(row.status == "other" for row in first):
+        return "no claim"
+    places = [certificate.names.index(row.model) for row in first]
+    if certificate.ranks.n_better[places].any():
+        return "**falls**"
+    if len(places) == 1 and certificate.ranks.n_worse[places[0]] == len(certificate.names) - 1:
+        return "**stands**"
+    return "open"

@@ -11,6 +11,7 @@ import sys
 import zipfile
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import bbedge as bbedge_package
@@ -41,7 +42,9 @@ def test_the_readme_s_commands_run(bbedge, monkeypatch, tmp_path):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     (policy,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
     (tmp_path / "policy.toml").write_text(policy)
-    (tmp_path / "scores.csv").write_bytes((ROOT / "demo" / "scores.csv").read_bytes())  # instead of 43 models
+    table = tmp_path / "gallery" / "gsm8k" / "table.parquet"
+    table.parent.mkdir(parents=True)
+    pl.read_csv(ROOT / "demo" / "scores.csv").write_parquet(table)  # instead of 43 models
     lines = [line for block in re.findall(r"```(?:sh|bash)\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
     made, setup, *rest = sorted(
         (shlex.split(line, comments=True) for line in lines), key=lambda words: words[0] == "bbedge"

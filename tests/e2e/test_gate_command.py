@@ -141,12 +141,14 @@ def test_an_open_claim_says_what_would_decide_it_and_the_proposed_command_runs(b
 
 def test_every_file_that_it_writes(bbedge, policy, tmp_path):
     table = scores(tmp_path, 0.1, 0.9)
-    out = [tmp_path / name for name in ("gate.json", "gate.md", "gate.xml")]
-    done = bbedge("gate", policy(CLAIM), table, "--json", out[0], "--markdown", out[1], "--junit", out[2])
+    out = [tmp_path / name for name in ("gate.json", "gate.md", "gate.xml", "gate.html")]
+    forms = ("--json", out[0], "--markdown", out[1], "--junit", out[2], "--html", out[3])
+    done = bbedge("gate", policy(CLAIM), table, *forms)
     assert done.code == 1
     assert json.loads(out[0].read_text())["claims"][0]["verdict"] == "FAIL"
     assert "❌ FAIL" in out[1].read_text(encoding="utf-8")
     assert ElementTree.parse(out[2]).getroot().get("failures") == "1"
+    assert "<strong>Stop</strong>" in out[3].read_text(encoding="ascii")
     assert all(str(path) in done.out.replace("\n", "") for path in out)
 
 

@@ -180,17 +180,10 @@ def check_forest(text: str, document: dict) -> None:
     table = text.split('<table class="forest">')[1].split("</table>")[0]
     rows = re.findall(r"<tr>.*?</tr>", table.split("<tbody>")[1], re.DOTALL)
     wanted = expected_forest(document)
-    ends, places = [], []
-    for row, (label, seen, words, least, most) in zip(rows, wanted, strict=True):
+    for row, (label, seen, words, _, _) in zip(rows, wanted, strict=True):
         said = [html.unescape(re.sub("<.*?>", "", cell)) for cell in re.findall(r"<t[hd]\b.*?</t[hd]>", row, re.DOTALL)]
         assert [each for each in said if each] == [label, seen, words]
-        drawn = re.search(r'class="interval \w+" x1="([\d.]+)%" x2="([\d.]+)%"', row)
-        zero = re.search(r'class="zero" x1="([\d.]+)%"', row)
-        ends += [least, most, 0.0]
-        places += [float(at) for at in (*drawn.groups(), zero.group(1))]
-    slope, start = np.polyfit(ends, places, 1)
-    assert slope > 0
-    np.testing.assert_allclose(places, slope * np.array(ends) + start, atol=2e-3)
+    check_places(rows, [(least, most) for *_, least, most in wanted])
 
 
 def of_notebook(text: str) -> tuple[list[str], list[list[str]]]:
@@ -254,6 +247,45 @@ def test_an_answer_from_a_file_is_the_answer_of_the_scores(bbedge, tmp_path):
     assert bbedge("certify", ROOT / "demo" / "scores.csv", "--json", out).code == 0
     made = bbedge_package.certify(bbedge_package.read_scores(ROOT / "demo" / "scores.csv"))
     assert bbedge_package.read_certificate(out).answer == made.answer
+
+
+def check_places(rows: list[str], ends: list[tuple[float, float]]) -> None:
+    """Lines and the mark at zero are where the numbers say, on one scale for all rows."""
+    values, places = [], []
+    for row, (low, high) in zip(rows, ends, strict=True):
+        drawn = re.search(r'class="interval \w+" x1="([\d.]+)%" x2="([\d.]+)%"', row)
+        zero = re.search(r'class="zero" x1="([\d.]+)%"', row)
+        values += [low, high, 0.0]
+        places += [float(at) for at in (*drawn.groups(), zero.group(1))]
+    slope, start = np.polyfit(values, places, 1)
+    assert slope > 0
+    np.testing.assert_allclose(places, slope * np.array(values) + start, atol=2e-3)
+
+
+def test_the_page_of_a_gate_is_that_of_its_json(bbedge, tmp_path):
+    table, policy = noisy(tmp_path / "s.csv", models=2, blocks=150, runs=3, low=0.0, high=1.0), tmp_path / "p.toml"
+    claims = {"better_by": 0.1, "not_worse_by": 0.02, "at_least": 0.7, "equal_within": 0.05}
+    text = "".join(f"[[claims]]\n{kind} = {amount}\n" for kind, amount in claims.items())
+    policy.write_text(f'candidate = "m00"\nbaseline = "m01"\n{text}', encoding="utf-8")
+    out, page = tmp_path / "g.json", tmp_path / "g.html"
+    assert bbedge("gate", policy, table, "--json", out, "--html", page).code in (1, 3)
+    document, text = json.loads(out.read_text(encoding="ascii")), page.read_text(encoding="ascii")
+    assert {claim["verdict"] for claim in document["claims"]} >= {"PASS", "OPEN"}
+    rows = re.findall(r"<tr>.*?</tr>", text.split('<table class="forest">')[1].split("<tbody>")[1], re.DOTALL)
+    for row, claim in zip(rows, document["claims"], strict=True):
+        cells = [text_of(cell) for cell in re.findall(r"<t[hd]\b.*?</t[hd]>", row, re.DOTALL)]
+        low, high = claim["bounds"]
+        seen = claim["claim"], "", claim["verdict"], f"{claim['difference']:+.4f}", f"{low:+.4f} to {high:+.4f}"
+        assert tuple(cells) == seen
+        marks = len(re.findall(r'class="mark"', row))
+        assert marks == (2 if claim["kind"] == "equal_within" else int(claim["bar"] != 0))
+    check_places(rows, [claim["bounds"] for claim in document["claims"]])
+    said = text_of(text.split("</style>")[1])
+    for claim in document["claims"]:
+        if claim["more_runs"] is not None:
+            assert f"about {claim['more_runs']:,} more run" in said
+    assert f"{document['items']:,} items" in said
+    assert f"at most {100 * document['alpha']:g} % risk" in said.lower()
 
 
 def text_of(cell: str) -> str:

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.document import certificate, to_json
 from bbedge.core.checkpoints import Checkpoints
-from bbedge.core.leaderboard import Certifier
+from bbedge.core.leaderboard import Certifier, certify
 from bbedge.core.scores import Scores
 from bbedge.display.page import render_page
 from bbedge.display.page.payload import MOST_PLAIN
@@ -216,6 +216,26 @@ def test_bars_are_readable_on_a_phone(opened, size):
         assert bar["width"] > 0.85 * whole["width"]
         assert bar["y"] >= row.locator(".model").bounding_box()["y"] + 10
         assert row.locator(".span").bounding_box()["width"] >= 2
+
+
+@pytest.mark.parametrize("width", [390, 700, 820, 1200, 1440])
+def test_long_names_and_both_answers_fit_every_width(opened, width):
+    names = [f"organisation-{i}__a-model-of-some-length" for i in range(13)]
+    scores = drawn(list(np.linspace(0.9, 0.2, 13)), names)
+    page = opened(
+        render_page(Certificate.made(certify(scores, target="both"))), viewport={"width": width, "height": 900}
+    ).scripted()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("(([it]) => it.scrollWidth - it.clientWidth)(document.getElementsByClassName('sheet'))") <= 1
+    whole = page.locator(".ranking tbody tr").first.bounding_box()["width"]
+    bar = page.locator(".ranking tbody .bar svg").first.bounding_box()["width"]
+    assert bar > (0.85 * whole if width == 390 else 70)
+    # Names of a forest have three lines at most, in print as well, and every interval is drawn in some length.
+    for medium in ("screen", "print") if width >= 700 else ("screen",):
+        page.emulate_media(media=medium)
+        assert page.locator(".forest tbody th").first.bounding_box()["height"] < 80
+        assert page.locator(".forest tbody .plot").first.bounding_box()["width"] > 120
+    assert not page.locator("#comparing").is_visible()  # of models that nobody chose
 
 
 def test_names_are_not_broken_inside_words(opened):

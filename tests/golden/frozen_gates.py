@@ -13,7 +13,7 @@ CLAIM = "[[claims]]\nnot_worse_by = 0.1\n"
 @case
 def gates(bench: Bench) -> None:
     """Golden panels and small policies, in every form."""
-    forms = "--json g.json --markdown g.md --junit g.xml"
+    forms = "--json g.json --html g.html --markdown g.md --junit g.xml"
     for name, candidates in (("equal", '["m1"]'), ("three", '"*"'), ("worse", '["m1"]')):
         take(f"tests/golden/gate/gate_{name}.parquet")
         bench.write("policy.toml", f'candidates = {candidates}\nbaseline = "m0"\n' + CLAIM)
@@ -56,13 +56,13 @@ def gate_ledger(bench: Bench) -> None:
     bench.write("swapped.csv", swapped)
     ledger = "--ledger gate.bbedge"
     bench(f"gate policy.toml good.csv {ledger} --label first --json g.json --markdown g.md --junit g.xml")
-    bench(f"gate policy.toml bad.csv {ledger} --label second --markdown g.md")
+    bench(f"gate policy.toml bad.csv {ledger} --label second --markdown g.md --html g.html")
     bench(f"gate policy.toml bad.csv {ledger} --label second --json g.json")
     bench(f"gate policy.toml bad.csv {ledger} --label first")
     bench(f"gate policy.toml bad.csv {ledger}")
     bench(f"gate policy.toml same.csv {ledger} --label third")
     bench(f"gate policy.toml swapped.csv {ledger} --label fourth --json g.json")
-    bench(f"gate {ledger}")
+    bench(f"gate {ledger} --html g.html")
     bench(f"gate policy.toml more.csv {ledger} --label first")
     bench(f"gate policy.toml good.csv {ledger} --label first")
     bench.write("fifth.csv", gate_rows(0.8, 0.8, seed=6))

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from bbedge.cli.evaluate import ServerChanged, run_study
 from bbedge.cli.options import SCORES_HELP, Only, Without, grouped, read
-from bbedge.cli.output import JsonOut, say, say_written, write_json
+from bbedge.cli.output import JsonOut, say, say_written, write_json, written_at
 from bbedge.credentials import without_credentials
 from bbedge.errors import Argument, DesignError, DomainError
 from bbedge.files import read_text, write_whole
@@ -95,6 +95,12 @@ def gate(
     reading: Annotated[Reading, Without(*SUITE, "item_column")],
     counting: Annotated[Counting, Only("copies")],
     json_out: JsonOut = None,
+    html_out: Annotated[
+        Path | None,
+        typer.Option(
+            "--html", metavar="OUT.html", help="Write a web page: one file that needs no network.", show_default=False
+        ),
+    ] = None,
     markdown_out: Annotated[
         Path | None,
         typer.Option(
@@ -143,7 +149,7 @@ def gate(
     if use.ledger is None and (use.label is not None or use.head is not None):
         raise DomainError(f"--{'head' if use.label is None else 'label'} is about a ledger; add --ledger FILE")
     if use.ledger is not None and not scores and until_decided is None:
-        _show_history(use.ledger, policy, json_out, use.head)
+        _show_history(use.ledger, policy, json_out, html_out, use.head)
         return
     if policy is None or bool(scores) == (until_decided is not None):
         raise DomainError("give POLICY.toml and either SCORES, files with scores, or --until-decided STUDY.toml")
@@ -169,6 +175,10 @@ def gate(
     meaning = [over_a_year(rules, recorded)]
     if recorded is not None:
         meaning.insert(0, place(recorded))
+    if html_out is not None:
+        from bbedge.display.page.gate import report_page
+
+        write_whole(html_out, report_page(report, meaning=meaning, time=written_at()))
     if markdown_out is not None:
         write_whole(markdown_out, markdown(report) + ("" if recorded is None else "\n" + "\n".join(meaning) + "\n"))
     if junit_out is not None:
@@ -185,7 +195,7 @@ def gate(
         words = shlex.join([*map(str, scores or ()), "--policy", str(policy), *reading.words()])
         meaning.insert(0, f"To plan what would decide it: bbedge plan {words}")
     say(*meaning, console=out)
-    say_written(out, report=json_out, summary=markdown_out, JUnit_file=junit_out)
+    say_written(out, report=json_out, page=html_out, summary=markdown_out, JUnit_file=junit_out)
     if report.exit_code:
         raise typer.Exit(report.exit_code)
 
@@ -240,13 +250,19 @@ def policy_and_metrics(path: Path, reading: Reading) -> tuple[Policy, Reading]:
     return rules, reading
 
 
-def _show_history(ledger: str, policy: Path | None, json_out: Path | None, head: str | None) -> None:
+def _show_history(
+    ledger: str, policy: Path | None, json_out: Path | None, html_out: Path | None, head: str | None
+) -> None:
     """Print the uses in a ledger; a policy that is named must be that of the ledger."""
     from bbedge.display.gate import render_history
     from bbedge.gate.ledger import read_ledger
 
     rules = None if policy is None else policy_and_metrics(policy, Reading())[0]
     found = read_ledger(ledger, policy=rules, head=head, forecasts=json_out is not None)
+    if html_out is not None:
+        from bbedge.display.page.gate import history_page
+
+        write_whole(html_out, history_page(found, time=written_at()))
     out = write_json(json_out, found.to_values)
     out.print(render_history(found))
-    say_written(out, history=json_out)
+    say_written(out, history=json_out, page=html_out)

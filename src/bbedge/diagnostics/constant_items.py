@@ -57,7 +57,7 @@ class ConstantItems:
             return f"On every one of {counted(self.items, 'item')}, some scores of {every} differ."
         other = f" and {len(self.between):,} always the same score between" if self.between else ""
         return (
-            f"{tells:,} of {counted(self.items, 'item')} ({self.share:.0%}) can tell these models apart. Over "
+            f"{tells:,} of {counted(self.items, 'item')} ({100 * self.share:.0f} %) can tell these models apart. Over "
             f"{every}, {len(self.highest):,} always have the highest score, {len(self.lowest):,} always the lowest"
             f"{other}."
         )

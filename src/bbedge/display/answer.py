@@ -123,17 +123,29 @@ def answer(certificate: Certificate) -> CertificateAnswer:
     first, contenders = _found(certificate)
     # Inside the first run, nothing may have been measured yet that could be wrong.
     has_claims = has_evidence(certificate) and (certificate.replicates or certificate.ranks.n_resolved)
-    # Of two models the sentence about their difference says whether they are equal.
-    equal, also_equal = (equal_pairs(each) if each and len(each.names) > 2 else "" for each in (certificate, other))
     return CertificateAnswer(
         first=_on(certificate, first) if states_target(certificate) else first,
         contenders=contenders,
-        equal=equal,
-        new_items=_on(other, " ".join(filter(None, (*_found(other), also_equal))))
-        if other and certificate.replicates
-        else "",
+        equal=_equal(certificate),
+        new_items=_on_new_items(certificate, other) if other and certificate.replicates else "",
         risk=error_risk(certificate) if has_claims else "",
     )
+
+
+def _on_new_items(certificate: Certificate, other: Certificate) -> str:
+    """The answer for new items; that it is the same one if it names the same models for the same reasons."""
+    found = [
+        (*_found(each), _equal(each), {each.names[i] for i in np.flatnonzero(each.ranks.n_better == 0)})
+        for each in (certificate, other)
+    ]
+    if found[0] == found[1]:
+        return f"On {about_items(other)}, the answer is the same."
+    return _on(other, " ".join(filter(None, found[1][:3])))
+
+
+def _equal(certificate: Certificate) -> str:
+    """How many pairs are about equal; of two models the sentence about their difference says it."""
+    return equal_pairs(certificate) if len(certificate.names) > 2 else ""
 
 
 def _on(certificate: Certificate, sentence: str) -> str:

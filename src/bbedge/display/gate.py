@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import get_args
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, get_args
 from xml.etree import ElementTree
 
 from rich.console import Group, RenderableType
@@ -28,51 +28,70 @@ _BY_POLICY = {
     "fail": 'Undecided, stopped by the policy (open = "fail")',
     "error": "Undecided",
 }
-_MEANING = (
+CONFLICT = (
     "Either an assumption does not hold, or the labels of the systems were swapped between runs, or this is one of the "
-    "errors that alpha allows."
+    "errors that alpha allows. Check which system each run belongs to, and whether a system, its prompt or its judge "
+    "changed between runs; then run both systems again."
 )
-_CHECK = (
-    "Check which system each run belongs to, and whether a system, its prompt or its judge changed between runs; then "
-    "run both systems again."
-)
+"""What a contradiction means, and what to do."""
 _COLUMNS = ("verdict", "tier", "candidate", "claim", "difference", "interval", "since run")
 _MARKS = {"PASS": "✅ PASS", "FAIL": "❌ FAIL", "OPEN": "⏳ OPEN", "CONTRADICTION": "⚠️ CONTRADICTION"}
 _AMOUNTS = {"not_worse_by": "margin", "better_by": "margin", "at_least": "floor", "equal_within": "margin"}
 _MOST = 3  # claims that a sentence lists
 
 
-def sentence(report: GateReport) -> str:
-    """The answer in one sentence, for instance what failed, or what holds at which risk."""
+class GateAnswer(NamedTuple):
+    """What a report says, in the words of every display."""
+
+    head: str
+    """Whether to ship."""
+    found: str
+    """Why: what holds, what failed, or what is open."""
+    about: str
+    """The risk, and the runs."""
+
+    def __str__(self) -> str:
+        return f"{self.head}: {self.found}; {self.about}."
+
+
+def answer(report: GateReport) -> GateAnswer:
+    """Whether to ship, for instance what failed, or what holds at which risk."""
     blocks = [each for each in report.results if each.claim.tier == "block"]
     failed = [each for each in blocks if each.verdict == "FAIL"]
-    runs = (
-        counted(report.replicates, "run") if report.fraction is None else f"{percent(report.fraction)} of the first run"
-    )
-    risk = f"at most {100 * report.policy.alpha:g} % risk on {_where(report)}"
-    head = _HEADS[report.release]
+    head, part = _HEADS[report.release], report.fraction
+    runs = counted(report.replicates, "run") if part is None else f"{percent(part)} of the first run"
     if report.contradictions:
-        names = _listed(_subject(each) for each in report.contradictions)
-        return f"{head}: no verdict, because the runs contradict each other ({names}); {runs}."
+        names = _listed(subject(each) for each in report.contradictions)
+        return GateAnswer(head, f"no verdict, because the runs contradict each other ({names})", runs)
+    about = f"at most {100 * report.policy.alpha:g} % risk on {_where(report)}; {runs}"
     if failed:
-        return f"{head}: {_listed(_against(report, each) for each in failed)}; {risk}; {runs}."
+        return GateAnswer(head, _listed(_against(report, each) for each in failed), about)
     if report.open_blocks:
         count, decided = len(report.open_blocks), len(blocks) - len(report.open_blocks)
         verb = "is" if count == 1 else "are"
-        return (
-            f"{_BY_POLICY[report.policy.when_open]}: {counted(count, 'blocking claim')} {verb} not decided yet, "
-            f"{decided} passed; {risk}; {runs}."
-        )
-    if not blocks:
-        return f"{head}: no claim blocks; {risk}; {runs}."
+        found = f"{counted(count, 'blocking claim')} {verb} not decided yet, {decided} passed"
+        return GateAnswer(_BY_POLICY[report.policy.when_open], found, about)
     kinds = dict.fromkeys(map(_kind, blocks))
     same = ([each for each in blocks if _kind(each) == kind] for kind in kinds)
-    return f"{head}: {_listed(_for(report, each) for each in same)}; {risk}; {runs}."
+    return GateAnswer(head, _listed(_for(report, each) for each in same) or "no claim blocks", about)
+
+
+def sentence(report: GateReport) -> str:
+    """The answer in one sentence."""
+    return str(answer(report))
 
 
 def _where(report: GateReport) -> str:
     """What verdicts are true of."""
     return "new items of the same kind" if report.policy.target else "these items"
+
+
+def certified(report: GateReport) -> str:
+    """What verdicts mean."""
+    return (
+        f"PASS and FAIL are certified on {_where(report)} and hold together with all intervals, however often you "
+        "look. OPEN is neither."
+    )
 
 
 def since(result: ClaimResult) -> str:
@@ -138,7 +157,8 @@ def interval(result: ClaimResult) -> str:
     return "none" if is_none else f"{result.lower:+.4f} to {result.upper:+.4f}"
 
 
-def _difference(result: ClaimResult) -> str:
+def difference(result: ClaimResult) -> str:
+    """The difference of the means, of the scores there are."""
     return "unknown" if result.difference is None else f"{result.difference:+.4f}"
 
 
@@ -160,6 +180,11 @@ def advice(report: GateReport, result: ClaimResult) -> str:
     return f"{', or '.join(ways)} would likely decide it (a forecast){later}"
 
 
+def open_claims(report: GateReport) -> list[tuple[str, str]]:
+    """Claims that something would likely decide, and what."""
+    return [(subject(each), words) for each in report.results if (words := advice(report, each))]
+
+
 def coverage(report: GateReport) -> list[str]:
     """What verdicts are about, where that is not every run of these items, and when the next one is possible."""
     policy, found = report.policy, list[str]()
@@ -178,7 +203,7 @@ def coverage(report: GateReport) -> list[str]:
     return found
 
 
-def _subject(result: ClaimResult) -> str:
+def subject(result: ClaimResult) -> str:
     """The candidate, and what is claimed of it."""
     return f"{shown(result.candidate)}, {shown(str(result.claim), None)}"
 
@@ -193,7 +218,7 @@ def _row(result: ClaimResult) -> tuple[str, ...]:
     """What tables say of a claim after its verdict."""
     claim = result.claim
     about = claim.tier, shown(result.candidate), shown(str(claim), None)
-    return *about, _difference(result), interval(result), since(result)
+    return *about, difference(result), interval(result), since(result)
 
 
 def render(report: GateReport) -> RenderableType:
@@ -204,13 +229,10 @@ def render(report: GateReport) -> RenderableType:
     )
     lines: list[RenderableType] = [Text(sentence(report), style="bold")]
     if report.contradictions:
-        lines.append(Text(f"{_MEANING} {_CHECK}", style="red"))
+        lines.append(Text(CONFLICT, style="red"))
     lines += [Text(""), table]
-    for each in report.results:
-        if words := advice(report, each):
-            lines.append(Text(f"Open: {_subject(each)}: {words}."))
-        if each.verdict == "CONTRADICTION":
-            lines.append(Text(f"Contradiction: {_subject(each)}: {contradiction(each)}.", "red"))
+    lines += [Text(f"Open: {about}: {words}.") for about, words in open_claims(report)]
+    lines += [Text(f"Contradiction: {subject(each)}: {contradiction(each)}.", "red") for each in report.contradictions]
     lines += [Text(f"Note: {harmless(note)}") for note in report.notes]
     return Group(*lines, *map(Text, coverage(report)))
 
@@ -218,22 +240,21 @@ def render(report: GateReport) -> RenderableType:
 def markdown(report: GateReport, title: str = "Evaluation gate") -> str:
     """A summary for a pull request or a step of a pipeline."""
     rows = [markdown_line((_MARKS[each.verdict], *map(escaped, _row(each)))) for each in report.results]
-    notes = [f"- {escaped(_subject(each))}: {words}" for each in report.results if (words := advice(report, each))]
-    notes += [f"- {escaped(_subject(each))}: {contradiction(each)}" for each in report.contradictions]
+    notes = [f"- {escaped(about)}: {words}" for about, words in open_claims(report)]
+    notes += [f"- {escaped(subject(each))}: {contradiction(each)}" for each in report.contradictions]
     notes += [f"- {escaped(note)}" for note in (*report.notes, *coverage(report))]
     lines = [
         f"## {escaped(title)}",
         "",
         f"**{escaped(sentence(report))}**",
         "",
-        *([f"{_MEANING} {_CHECK}", ""] if report.contradictions else []),
+        *([CONFLICT, ""] if report.contradictions else []),
         markdown_line(_COLUMNS),
         "|---|---|---|---|---:|---|---:|",
         *rows,
         "",
         *([*notes, ""] if notes else []),
-        f"PASS and FAIL are certified on {_where(report)} and hold together with all intervals, however often you "
-        "look. OPEN is neither.",
+        certified(report),
     ]
     return "\n".join(lines) + "\n"
 
@@ -246,16 +267,16 @@ def junit(report: GateReport, name: str = "bbedge gate") -> str:
     """
     when_open = report.policy.when_open
     suite = ElementTree.Element("testsuite", name=name, tests=str(len(report.results)))
-    counts = Counter[str]()
+    found = Counter[str]()
     for each in report.results:
         case = ElementTree.SubElement(
             suite, "testcase", classname=harmless(f"{name}.{each.candidate}"), name=harmless(str(each.claim))
         )
-        words = harmless(f"{each.verdict}: difference {_difference(each)}, interval {interval(each)}")
+        words = harmless(f"{each.verdict}: difference {difference(each)}, interval {interval(each)}")
         blocks, verdict = each.claim.tier == "block", each.verdict
         kind = "skipped"
         if verdict == "CONTRADICTION":
-            words, kind = harmless(f"CONTRADICTION: {contradiction(each)}. {_MEANING} {_CHECK}"), "error"
+            words, kind = harmless(f"CONTRADICTION: {contradiction(each)}. {CONFLICT}"), "error"
         elif blocks and (verdict == "FAIL" or (verdict == "OPEN" and when_open == "fail")):
             kind = "failure"
         elif blocks and verdict == "OPEN" and when_open == "error":
@@ -264,13 +285,15 @@ def junit(report: GateReport, name: str = "bbedge gate") -> str:
             ElementTree.SubElement(case, "system-out").text = words
             continue
         ElementTree.SubElement(case, kind, message=words)
-        counts[kind] += 1
+        found[kind] += 1
     for key, kind in (("failures", "failure"), ("skipped", "skipped"), ("errors", "error")):
-        suite.set(key, str(counts[kind]))
+        suite.set(key, str(found[kind]))
     ElementTree.indent(suite)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
 
 
+HISTORY_COLUMNS = ("use", "date", "label", "release", "verdicts", "runs", "level")
+"""What a history says of a use."""
 _YEAR = 100  # merges, as an example
 _HISTORY_STYLES = {"ship": "green", "stop": "bold red", "undecided": "yellow", "contradiction": "bold red"}
 
@@ -301,39 +324,38 @@ def place(recorded: RecordedUse) -> str:
     return f"Recorded as {called}. Head {recorded.head}"
 
 
-def render_history(ledger: GateHistory) -> RenderableType:
-    """What a terminal shows of a ledger: a row for each use."""
-    table = text_table([*numbers("use"), "date", "label", "release", "verdicts", *numbers("runs", "level")])
-    for use in ledger.uses:
-        report = use.report
-        release = "running" if report is None else report.release
-        table.add_row(
-            str(use.number),
-            use.at[:10],
-            Text(shown(use.label)),
-            Text(release, style=_HISTORY_STYLES.get(release, "")),
-            "" if report is None else _counts(report),
-            "" if report is None else _runs(report),
-            f"{100 * use.level:.3g} %",
-        )
+def history_heading(ledger: GateHistory) -> str:
+    """How often the gate was used, and what is left of its level."""
     heading = f"{counted(len(ledger.uses), 'use')} of the gate"
     if ledger.policy.spending == "ledger":
         heading += f", {100 * ledger.spent:.3g} % of {100 * ledger.policy.alpha:g} % spent"
         heading += f"; the next use has {100 * ledger.next_level:.3g} %" if ledger.next_level else "; nothing is left"
+    return f"{heading}."
+
+
+def history_rows(ledger: GateHistory) -> Iterator[tuple[str, ...]]:
+    """A row for each use, as :data:`HISTORY_COLUMNS` names its cells."""
+    for use in ledger.uses:
+        known = ("running", "", "")
+        if (report := use.report) is not None:
+            runs = str(report.replicates) if report.fraction is None else percent(report.fraction)
+            known = report.release, counts(report), runs
+        yield str(use.number), use.at[:10], shown(use.label), *known, f"{100 * use.level:.3g} %"
+
+
+def render_history(ledger: GateHistory) -> RenderableType:
+    """What a terminal shows of a ledger: a row for each use."""
+    rows = ([Text(cell, style=_HISTORY_STYLES.get(cell, "")) for cell in row] for row in history_rows(ledger))
     return Group(
-        Text(heading + ".", style="bold"),
+        Text(history_heading(ledger), style="bold"),
         Text(""),
-        table,
+        text_table([*numbers(HISTORY_COLUMNS[0]), *HISTORY_COLUMNS[1:5], *numbers(*HISTORY_COLUMNS[5:])], rows),
         Text(over_a_year(ledger.policy)),
         Text(f"Head {ledger.head}"),
     )
 
 
-def _runs(report: GateReport) -> str:
-    """The number of runs, or the part of the first one that there is."""
-    return str(report.replicates) if report.fraction is None else percent(report.fraction)
-
-
-def _counts(report: GateReport) -> str:
+def counts(report: GateReport) -> str:
+    """How many claims have each verdict."""
     verdicts = [each.verdict for each in report.results]
     return ", ".join(f"{verdicts.count(word)} {word}" for word in get_args(Verdict) if word in verdicts)

@@ -49,7 +49,7 @@ def test_the_finding_says_what_was_counted_and_warns():
     found = constant_finding(constant_items(scores_of([1, 1, 0, 0], [1, 1, 0, 1])))
     assert (found.kind, found.verdict) == ("constant-items", "look")
     assert found.found == (
-        "1 of 4 items (25%) can tell these models apart. Over 2 models and 1 run, 2 always have the highest score, 1 "
+        "1 of 4 items (25 %) can tell these models apart. Over 2 models and 1 run, 2 always have the highest score, 1 "
         "always the lowest. Always highest: 'q0', 'q1'. Always lowest: 'q2'."
     )
     assert found.not_shown == ConstantItems.warning

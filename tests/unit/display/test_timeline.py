@@ -95,7 +95,7 @@ def test_the_page_shows_it_and_escapes_names(grown):
     ]  # fmt: skip
     assert "<b>d" not in section
     assert "<h3>Since the look before</h3>" in section
-    assert "timeline" not in Certificate.made(certified(drawn([0.9, 0.2]))).to_html().split("</style>")[1]
+    assert 'id="timeline"' not in Certificate.made(certified(drawn([0.9, 0.2]))).to_html().split("</style>")[1]
 
 
 def test_a_retired_model_is_marked_in_its_row(grown):

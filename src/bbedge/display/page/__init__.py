@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -65,33 +66,57 @@ def render_page(
     Names may contain markup. The template escapes every text, the data are JSON that cannot end its element, scripts
     set text and never markup, and a content security policy allows only the page's own style and script.
     """
-    from markupsafe import Markup
-
-    folder = files("bbedge.display.page")
-    style, script = (
-        "".join(folder.joinpath(name).read_text(encoding="ascii") for name in names) for names in (STYLES, SCRIPTS)
-    )
     whole, info = certificate.headline or certificate, (model_info or ModelInfo()).columns
     in_full = (whole, *whole.views) if len(whole.views) * len(whole.names) <= MOST_VIEW_ROWS else (certificate,)
     views = [PageView.from_certificate(each) for each in in_full]
     opened = [each.name for each in in_full].index(certificate.name)
     shown_items = items if certificate.pairs is not None else None
-    page = templates().get_template("page.html")
-    text = page.render(
-        title=shown(title, 120),
-        views=views,
-        opened=opened,
-        switch=drawing.view_names(whole) if len(views) > 1 else (),
-        heat=drawing.draw_heat(whole, linked=len(views) > 1),
-        info=info,
-        items=shown_items,
-        address=address,
-        picture=picture,
-        policy=_policy(style, script),
-        # Both are files of this package, and the data are escaped for their place: nothing here comes from outside.
-        style=Markup(style),
-        script=Markup(script),
-        data=Markup(embedded(whole, views, info=info, opened=opened, items=shown_items)),
+    content = {
+        "views": views,
+        "opened": opened,
+        "switch": drawing.view_names(whole) if len(views) > 1 else (),
+        "heat": drawing.draw_heat(whole, linked=len(views) > 1),
+        "info": info,
+        "items": shown_items,
+    }
+    data = embedded(whole, views, info=info, opened=opened, items=shown_items)
+    return written("page.html", content, title=title, scripts=SCRIPTS, data=data, address=address, picture=picture)
+
+
+def written(
+    template: str,
+    content: Mapping[str, object],
+    *,
+    title: str,
+    scripts: Sequence[str] = (),
+    data: str = "",
+    address: str | None = None,
+    picture: str | None = None,
+) -> str:
+    """A template as a page: its heading, its style and script, what it may load, and what only this page has.
+
+    ``data`` are JSON that was escaped for its place.
+    """
+    from markupsafe import Markup
+
+    folder = files("bbedge.display.page")
+    style, script = (
+        "".join(folder.joinpath(name).read_text(encoding="ascii") for name in names) for names in (STYLES, scripts)
+    )
+    text = (
+        templates()
+        .get_template(template)
+        .render(
+            content,
+            title=shown(title, 120),
+            address=address,
+            picture=picture,
+            policy=_policy(style, script),
+            # Both are files of this package, and the data are escaped for their place: nothing comes from outside.
+            style=Markup(style),
+            script=Markup(script),
+            data=Markup(data),
+        )
     )
     return text.encode("ascii", "xmlcharrefreplace").decode("ascii")
 
@@ -135,14 +160,12 @@ def templates() -> Environment:
 
 def _policy(style: str, script: str) -> str:
     """Nothing is fetched, nothing is sent, and only this very style and script are used."""
-    sums = {
-        name: base64.b64encode(hashlib.sha256(text.encode("ascii")).digest()).decode("ascii")
+    used = "".join(
+        f"{name}-src 'sha256-{base64.b64encode(hashlib.sha256(text.encode('ascii')).digest()).decode('ascii')}'; "
         for name, text in (("style", style), ("script", script))
-    }
-    return (
-        f"default-src 'none'; style-src 'sha256-{sums['style']}'; script-src 'sha256-{sums['script']}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
+        if text
     )
+    return f"default-src 'none'; {used}img-src data:; base-uri 'none'; form-action 'none'"
 
 
 def _unbroken(text: str) -> Markup:

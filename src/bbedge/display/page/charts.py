@@ -54,16 +54,28 @@ class LookChart:
     frame: ChartFrame = LOOKS
     """Its axes."""
 
+    @property
+    def has_added(self) -> bool:
+        """Whether a model came at one of the looks."""
+        return any(kind == "added" for _, _, kind in self.dots)
+
 
 def pairs_chart(certificate: Certificate) -> LookChart | None:
     """Pairs decided after each look."""
-    looks, total = certificate.content.looks, certificate.n_pairs
+    looks, total, board = certificate.content.looks, certificate.n_pairs, certificate.content.board
     if len(looks) < 2:
         return None
     places, across = _look_axis([look.replicate for look in looks])
     up = Scale(low=0.0, high=total, start=LOOKS.foot, end=LOOKS.top)
     points = list(zip(places, (up.at(look.resolved_pairs) for look in looks), strict=True))
     path = f"M{points[0][0]:g} {points[0][1]:g}" + "".join(f"H{x:g}V{y:g}" for x, y in points[1:])
+    steps = [step for step in board.timeline if step.has_look and step.epoch == board.epoch] if board else []
+    # The timeline also has the checkpoints of the first run.
+    at = steps if len(steps) == len(points) else [None] * len(points)
+    dots = [
+        (x, y, "added" if step and step.kind == "add-model" else "pairs")
+        for (x, y), step in zip(points, at, strict=True)
+    ]
     return LookChart(
         across=across,
         up=[
@@ -72,7 +84,7 @@ def pairs_chart(certificate: Certificate) -> LookChart | None:
         ],
         curves=[Curve(path=path, kind="pairs")],
         places=places,
-        dots=[(x, y, "pairs") for x, y in points] if len(points) <= _MOST_DOTS else [],
+        dots=dots if len(points) <= _MOST_DOTS else [],
     )
 
 
@@ -101,8 +113,9 @@ def evidence_chart(certificate: Certificate) -> LookChart | None:
 def _look_axis(replicates: Sequence[int]) -> tuple[list[float], list[Tick]]:
     """Where each look is, and the numbers below some of them."""
     scale = Scale(low=replicates[0], high=replicates[-1], start=LOOKS.left + _INSET, end=LOOKS.end - _INSET)
-    places = [scale.at(replicate) for replicate in replicates]
-    return places, [Tick(places[i], f"{replicates[i]:,}") for i in spread_out(len(places))]
+    runs = sorted(set(replicates))
+    ticks = [Tick(scale.at(runs[i]), f"{runs[i]:,}") for i in spread_out(len(runs))]
+    return [scale.at(replicate) for replicate in replicates], ticks
 
 
 MOST_POINTS = 300

@@ -27,6 +27,7 @@ function compareModels({ data, factsOf, onChange }) {
   function set(names, { quiet = false, move = false } = {}) {
     chosen = [...new Set(names)].filter((name) => facts.place.has(name)).slice(0, MOST_COMPARED);
     isAsked = chosen.length > 0;
+    section.classList.toggle("asked", isAsked);
     if (!isAsked) chosen = facts.names.slice(0, 2);
     show();
     if (!quiet) onChange();

@@ -8,6 +8,9 @@ function lookBack({ doc, facts }) {
   const looks = doc.looks.map((look) => ({ replicate: look.replicate, edges: look.edges, pairs: look.resolved_pairs }));
   const history = doc.history;
   const pairs = (size * (size - 1)) / 2;
+  // On a board, what happened at each look, and when.
+  const steps = (doc.board?.timeline ?? []).filter((step) => step.epoch === doc.board.epoch && step.edges !== undefined);
+  const added = (step) => `, ${step.names.map((name) => labels[facts.place.get(name)]).join(", ")} added`;
   slider.max = looks.length;
   slider.value = looks.length;
 
@@ -36,7 +39,9 @@ function lookBack({ doc, facts }) {
   function show() {
     const index = Number(slider.value) - 1;
     const look = looks[index];
-    let words = `After run ${look.replicate} (look ${index + 1} of ${looks.length}): ` +
+    const step = steps.length === looks.length ? steps[index] : undefined;
+    const when = step ? `${step.time.slice(0, 10)}${step.kind === "add-model" ? added(step) : ""}: after` : "After";
+    let words = `${when} run ${look.replicate} (look ${index + 1} of ${looks.length}): ` +
       `${look.pairs.toLocaleString("en")} of ${count(pairs, "pair")} certified, ${count(look.edges, "direct comparison")}`;
     const kept = history ? history.replicates.indexOf(look.replicate) : -1;
     if (kept >= 0) words += `; threshold of log ${history.log_w ? "wealth" : "e"}: ${history.log_thresholds[kept].toFixed(2)}`;
