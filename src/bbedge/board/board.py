@@ -309,7 +309,7 @@ class Board:
     def announce(self, model: str, runs: int) -> None:
         """Announce the runs of a model that is to be added, before they are made; its claim is spent from now on.
 
-        :meth:`add_model` takes all of them, or fewer after :meth:`close_announcement`, and draws the order they count in.
+        :meth:`add_model` takes all of them, or fewer after :meth:`close_announcement`, and draws their order.
         """
         self._store.check_storable([model])
         self._append(ModelAnnounced, model=model, runs=runs)

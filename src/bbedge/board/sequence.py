@@ -166,7 +166,7 @@ def _check_items(state: BoardState, event: ItemsAdded) -> None:
     refuse_unless(not state.in_pilot, "the pilot is not finished; add the items afterwards")
     refuse_unless(bool(event.items), "no items given; an epoch needs at least one new item")
     waiting = [model for model, each in state.announced.items() if each.is_open]
-    refuse_unless(not waiting, f"runs of {listed(waiting)} are announced; add the model or close the announcement first")
+    refuse_unless(not waiting, f"runs of {listed(waiting)} are announced; close the announcement first")
     # An epoch runs the items of the one before again. Its panels are fresh, and as draws these items are not: which
     # models are left, and whether there is another epoch, may depend on what was seen of them.
     refuse_unless(

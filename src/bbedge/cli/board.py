@@ -165,7 +165,7 @@ def announce(
     board.announce(model, runs)
     announced = board.state.announced[model]
     say(
-        f"Announced {counted(runs, 'run')} of {shown(model)} at level {announced.level:.3g}, which is spent from now on. "
+        f"Announced {counted(runs, 'run')} of {shown(model)} at level {announced.level:.3g}, which is spent now. "
         f"Make them all, then: bbedge board add-model {shlex.quote(place)} {shlex.quote(model)} FILES",
     )
 

@@ -181,7 +181,7 @@ def announced_runs(certificate: Certificate) -> str:
         return ""
     known = board.announcements or ()
     said = [
-        f"{shown(each.model)}: {each.announced:,} announced, {each.delivered:,} delivered{', open' if each.open else ''}"
+        f"{shown(each.model)}: {each.announced:,} announced, {each.delivered:,} delivered" + ", open" * each.open
         for each in known
     ]
     others = [name for name in certificate.names if name not in {each.model for each in known}]

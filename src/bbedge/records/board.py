@@ -143,5 +143,6 @@ class BoardRecord(Record, frozen=True, kw_only=True):
     @property
     def spent(self) -> float:
         """What all claims spend, those of announced models that were not added included."""
-        levels = {each.claim: each.level for each in (*(self.announcements or ()), *self.claims)}
+        levels = {each.claim: each.level for each in self.announcements or ()}
+        levels |= {each.claim: each.level for each in self.claims}
         return math.fsum(levels.values())

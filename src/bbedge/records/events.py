@@ -242,7 +242,7 @@ class ModelAdded(_Scored, frozen=True, kw_only=True):
     vectors: tuple[Digest, ...]
     """The checksum of its scores in the first replicates, in order."""
     order_seed: Seed | UnsetType = UNSET
-    """What the order of announced runs follows from, drawn when they were delivered; absent if they were not announced."""
+    """What the order of announced runs follows from, drawn when they came; absent if they were not announced."""
     stages: tuple[Opened, ...] = ()
     """The claim that it opens."""
     cache: dict[Stored, Digest] = field(default_factory=dict)

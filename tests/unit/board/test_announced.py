@@ -1,4 +1,4 @@
-"""Announced runs: what is refused, what a missing run does, what certificates say, and that nobody chooses the order."""
+"""Announced runs: what is refused, what a missing run does, what certificates say, and the order that is drawn."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_what_is_missing_is_waited_for_until_the_announcement_is_closed(board):
     board.announce("d", RUNS)
     with pytest.raises(BoardError, match=r"4 of 6 announced runs of 'd' are given; deliver the others, or close"):
         board.add_model("d", given(4))
-    with pytest.raises(BoardError, match="'d' are announced; add the model or close the announcement first"):
+    with pytest.raises(BoardError, match="'d' are announced; close the announcement first"):
         board.add_items(("r1",))
     assert announced_runs(board.certificate()) == "d: 6 announced, 0 delivered, open; not announced: 'a', 'b', 'c'."
     board.close_announcement("d")
