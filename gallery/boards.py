@@ -1,7 +1,7 @@
 """A board of the gallery: what its folder says, and how its table, certificate and page are made.
 
 A folder has ``board.toml`` (origin and command), ``published.csv`` (the published scores), ``table.py`` (from the
-published files to the table), the table where its licence allows it, ``certificate.json`` and ``README.md``.
+published files to the table), the table of most boards whose licence allows it, ``certificate.json`` and ``README.md``.
 """
 
 from __future__ import annotations
@@ -70,6 +70,8 @@ class Board:
     """Where the published scores were read."""
     licence: str
     """Empty if none is stated: then the table is not kept."""
+    keeps_table: bool
+    """Whether the table is in the folder; else its script makes it."""
     command: str
     """How the table becomes the certificate, run in the folder of the table."""
     times: float
@@ -83,7 +85,8 @@ class Board:
     def read(cls, name: str) -> Board:
         """The board of that folder."""
         found = tomllib.loads((GALLERY / name / "board.toml").read_text(encoding="utf-8"))
-        return cls(**{"name": name, "within": 0.0, **found, "parts": tuple(found.get("parts", ()))})
+        usual = {"name": name, "within": 0.0, "keeps_table": bool(found["licence"])}
+        return cls(**{**usual, **found, "parts": tuple(found.get("parts", ()))})
 
     @property
     def folder(self) -> Path:

@@ -19,7 +19,7 @@ from bbedge.errors import BoardError
 from bbedge.gate import Claim, Policy
 from bbedge.gate.gate import FirstRun, gate_after_runs
 from bbedge.gate.ledger import record, record_look, reserve
-from bbedge.ledger.chain import LedgerEvent, checksum, digest, pack, unpack
+from bbedge.ledger.chain import LedgerEvent, checksum, digest, pack_scores, unpack_scores
 from bbedge.ledger.store import Store, Vector
 from bbedge.records.codec import canonical, plain
 from bbedge.records.events import checkpoint_place
@@ -289,7 +289,7 @@ def change_scores(taken: Taken, rng: np.random.Generator) -> str:
         taken.vectors[which] = (use, place, model, data, int(rng.integers(len(taken.events)) + 1))
         return f"scores of {model} in use {use}, {place} given to another event"
     size = 60 if len(data) < 20 else 240
-    new = pack((rng.random(size) < rng.random()).astype(float)) if way == 3 else rng.bytes(len(data))
+    new = pack_scores((rng.random(size) < rng.random()).astype(float)) if way == 3 else rng.bytes(len(data))
     taken.vectors[which] = (use, place, model, new, seq)
     if rng.random() < 0.7:  # with the checksum that fits
         for _, content in taken.of("looked"):
@@ -376,7 +376,9 @@ def lies(taken: Taken) -> list[str]:
 
 def _results(policy, use, begun, listing, runs, parts, stored):
     size = len(listing["items"])
-    values = [[unpack(stored[use, run, model], size) for model in begun["systems"]] for run in range(1, runs + 1)]
+    values = [
+        [unpack_scores(stored[use, run, model], size) for model in begun["systems"]] for run in range(1, runs + 1)
+    ]
     scores = Scores(
         models=tuple(begun["systems"]),
         items=tuple(listing["items"]),
@@ -398,7 +400,7 @@ def _results(policy, use, begun, listing, runs, parts, stored):
             panels = {}
             for upto, panel in islice(FirstRun.of_complete(planned, zeros).panels.items(), parts):
                 data = [stored[use, checkpoint_place(upto), model] for model in begun["systems"]]
-                panels[upto] = np.array([unpack(each, panel.shape[1]) for each in data])
+                panels[upto] = np.array([unpack_scores(each, panel.shape[1]) for each in data])
             inside = FirstRun(checkpoints=planned, panels=panels)
     return plain(gate_after_runs(policy.at_level(begun["level"]), scores, inside).results())
 

@@ -113,6 +113,7 @@ def renamed(values):
 
 
 RESULTS = "results.csv"
+BENCHMARKS = ("ARC", "HellaSwag", "MMLU", "TruthfulQA", "Winogrande", "GSM8K", "IFEval", "BBH", "GPQA")
 
 # --- one reading ---
 for score in ("is_success", "solved", "is_solved", "resolved", "verified", "pass", "follow_all_instructions"):
@@ -223,6 +224,7 @@ right(
 right(
     "turns of a dialogue",
     one_file(rows(answers(runs=2), model="model", question_id="id", turn=lambda each: each["run"] + 1, score="part")),
+    blocks="question_id",
     **at(item="question_id+turn"),
 )
 right(
@@ -248,6 +250,40 @@ right(
     model_from="file",
 )
 right("a folder per model", file_per_model("{m}/results.jsonl", task_id="id", passed="right"), model_from="folder")
+right(
+    "a folder of folders per model",
+    file_per_model("{m}/out/results.jsonl", task_id="id", passed="right"),
+    model_from="path:([^/]+)/[^/]+/[^/]+$",
+)
+right(
+    "records by key in folders of folders",
+    lambda folder: [
+        as_json(
+            folder / model / "instance_results" / "swe.json",
+            {
+                each["id"]: {"resolved": each["right"], "cost": each["part"]}
+                for each in answers()
+                if each["model"] == model
+            },
+        )
+        for model in MODELS
+    ],
+    model_from="path:([^/]+)/[^/]+/[^/]+$",
+    **at(item="key"),
+)
+right(
+    "a rating of the problem beside a verdict",
+    one_file(rows(model="model", problem_id="id", rating="difficulty", passed="right")),
+    **at(score="passed"),
+)
+right("hits", one_file(rows(model="model", id="id", question="text", hit="right"), "hits.json"), **at(score="hit"))
+right(
+    "the name of a model beside a reason",
+    one_file(
+        rows(llm_name="model", user_input="text", response="answer", answer_relevancy="part", reason="reason"),
+    ),
+    **at(model="llm_name", item="user_input", score="answer_relevancy"),
+)
 right(
     "a file per model, other names",
     file_per_model("{m}.json", key="id", prompt="text", response="answer", follow_all_instructions="right"),
@@ -307,6 +343,11 @@ right(
         ]
     ),
     drop_column="Overall",
+)
+right(
+    "a summary column of a row per item",
+    one_file([{"item": n, **{f"m{k}": (n * (k + 2)) % 3 / 2 for k in range(9)}, "avg": 0.5} for n in range(20)]),
+    drop_column="avg",
 )
 right(
     "a file per model, with words that are no model",
@@ -398,6 +439,8 @@ def conditions(name, count=4, *, model=True, values=None):
 trap("four prompts of one model", conditions("prompt_style"))
 trap("four prompts, no model", conditions("condition", model=False))
 trap("providers, no model", conditions("provider", model=False))
+trap("a group that is a condition", conditions("group"))
+trap("a run that is a prompt", conditions("run", 3, values=["baseline", "cot", "few_shot"]))
 trap("settings as numbers", conditions("temperature", 3, values=[0, 1, 2]))
 trap("shots", conditions("shots", 3, values=[0, 5, 10]))
 trap("samples that may be runs or prompts", conditions("sample_idx", 3, values=[0, 1, 2]))
@@ -436,6 +479,28 @@ for bad in (
     "is_error",
 ):
     trap(f"direction of {bad}", one_file(rows(model="model", question_id="id", response="answer", **{bad: "part"})))
+trap(
+    "a summary column beside what may be means",
+    one_file(
+        [
+            {"model": m, **{f"q{n}": (n * (k + 2)) % 7 / 7 for n in range(12)}, "Overall": 0.25}
+            for k, m in enumerate(MODELS)
+        ]
+    ),
+)
+for column in ("attack_method", "jailbreak_tactic", "adversarial_prompt"):
+    table = rows(model="model", **{column: lambda each: "PAIR"}, behavior_id="id", success="right")
+    trap(f"success beside {column}", one_file(table))
+trap("two scores with usual names", one_file(rows(model="model", problem_id="id", rating="part", passed="right")))
+trap(
+    "means of well-known benchmarks",
+    one_file(
+        [
+            {"model": model, **{name: 0.2 + 0.05 * (place + n) for n, name in enumerate(BENCHMARKS)}}
+            for place, model in enumerate(MODELS)
+        ]
+    ),
+)
 trap(
     "direction in a file per model",
     file_per_model("{m}.jsonl", id="id", prompt="text", response="answer", jailbroken="right"),
@@ -498,6 +563,30 @@ trap(
 )
 trap("files that are prompts", prompts_by_file)
 trap("files that are days", dated_files)
+
+
+def files_of_one_model(*names):
+    """The same model in several files, named by something else."""
+    return lambda folder: [
+        WRITERS[".csv"](folder / f"{name}.csv", rows(answers(models=("gpt",), seed=n), id="id", score="part"))
+        for n, name in enumerate(names)
+    ]
+
+
+trap("files that are judges", files_of_one_model("judge_gpt4", "judge_claude"))
+trap("files that are languages", files_of_one_model("en", "de", "fr"))
+trap("files that are settings of a model", files_of_one_model("gpt_0shot", "gpt_5shot"))
+trap("files of strategies", files_of_one_model("baseline", "cot", "self_consistency"))
+trap("folders that are providers", files_of_one_model("azure/gpt-4o", "openai/gpt-4o"))
+trap("folders that are checkpoints", files_of_one_model("checkpoint-100/results", "checkpoint-200/results"))
+trap(
+    "folders of benchmarks with a file per model",
+    files_of_one_model("gsm8k/gpt", "gsm8k/llama", "math/gpt", "math/llama", "arc/gpt", "arc/llama"),
+)
+trap(
+    "folders of models with a file per benchmark",
+    files_of_one_model("gpt/gsm8k", "gpt/math", "llama/gsm8k", "llama/math"),
+)
 trap(
     "an identifier of every answer",
     one_file(

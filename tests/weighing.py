@@ -13,8 +13,13 @@ from pathlib import Path
 import bbedge
 
 ROOT = Path(bbedge.__file__).parent
-OPTIONS = ("margin_share", "mean_share", "planned", "score_range", "prediction", "incomplete", "tau")
-"""Options of a design, for which the others stand."""
+OPTIONS = (
+    *("margin_share", "mean_share", "planned", "score_range", "prediction", "incomplete", "tau"),
+    *("of_runs", "look_weights", "equal_within", "less_is_better", "merge_names", "base_url"),
+)
+"""Options of designs, of reading and of output, for which the others stand; their names mean nothing else."""
+MANY = 4
+"""A call that hands on so many values under their own names spells out what could be one value."""
 
 _PROBE = """
 import json, runpy, sys
@@ -37,9 +42,10 @@ finally:
 
 
 def measure() -> dict[str, int]:
-    """Statements, files, declarations of each option, and class names that several files use."""
-    statements = files = 0
+    """Statements, files, class names that several files use, how options are declared and handed on."""
+    statements = files = passing = 0
     declared: dict[str, int] = dict.fromkeys(OPTIONS, 0)
+    handed: dict[str, int] = dict.fromkeys(OPTIONS, 0)
     classes: dict[str, set[Path]] = defaultdict(set)
     for path in sorted(ROOT.rglob("*.py")):
         files += 1
@@ -48,6 +54,10 @@ def measure() -> dict[str, int]:
             name = _declared_name(node)
             if name in declared:
                 declared[name] += 1
+            own = _handed_on(node)
+            passing += len(own) >= MANY
+            for name in OPTIONS:
+                handed[name] += own.count(name)
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 classes[node.name].add(path)
     shared = sum(len(paths) > 1 for paths in classes.values())
@@ -55,6 +65,8 @@ def measure() -> dict[str, int]:
         "statements": statements,
         "files": files,
         "shared_class_names": shared,
+        "calls_with_many_own_names": passing,
+        "most_handed_on": max(handed.values()),
         **{f"declared_{option}": count for option, count in declared.items()},
     }
 
@@ -70,6 +82,14 @@ def _declared_name(node: ast.AST) -> str | None:
     if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
         return node.target.id
     return None
+
+
+def _handed_on(node: ast.AST) -> list[str]:
+    """The arguments of a call whose values have their names."""
+    if not isinstance(node, ast.Call):
+        return []
+    values = [(word.arg, getattr(word.value, "id", getattr(word.value, "attr", None))) for word in node.keywords]
+    return [name for name, value in values if name is not None and name == value]
 
 
 def walked_files(folder: Path, *arguments: str) -> int:

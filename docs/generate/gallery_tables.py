@@ -16,6 +16,8 @@ sys.path.append(str(ROOT))
 from gallery.boards import Board, PublishedScore, every_board  # noqa: E402 - it is found beside this folder
 
 PAGE = ROOT / "docs" / "gallery.md"
+READMES = {board.folder / "README.md": board.readme for board in every_board()}
+"""What makes the README of each board again."""
 _TABLE = re.compile(r"(?<=^\| board \|)[^\n]*\n\|[-:| ]+\|\n(?:\|[^\n]*\n)*", re.MULTILINE)
 _HEAD = (
     " models | items | pairs certified | could be first | ranks each | published first | these items | new items |\n|"

@@ -40,11 +40,14 @@ RUN_PAGES = ("faq.md", "gallery.md", "index.md")
 def every_page() -> list[Path]:
     """The pages that are generated or run, in order."""
     found = [path for folder in RUN for path in sorted((DOCS / folder).glob("*.md"))]
-    return list(dict.fromkeys([*found, *(DOCS / name for name in (*RUN_PAGES, *GENERATED))]))
+    named = [DOCS / name for name in (*RUN_PAGES, *GENERATED)]
+    return list(dict.fromkeys([*found, *named, *gallery_tables.READMES]))
 
 
 def fresh(path: Path) -> str:
     """The page as it should be."""
+    if readme := gallery_tables.READMES.get(path):
+        return readme()
     make = GENERATED.get(path.relative_to(DOCS).as_posix()) if path.is_relative_to(DOCS) else None
     text = make() if make else path.read_text(encoding="utf-8")
     if make and path.name not in RUN_PAGES:

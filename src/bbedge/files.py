@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import errno
+import io
+import itertools
 import os
 import re
 import secrets
@@ -38,6 +41,17 @@ def system_errors(
         yield
     except OSError as error:
         raise kind(f"{shown_path(path)}: cannot be {what} ({error.strerror or error})", *advice) from error
+
+
+def csv_text(head: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
+    r"""A table as CSV, whose lines end with LF on every system.
+
+    >>> csv_text(["item", "score"], [("q,1", 0.5)])
+    'item,score\n"q,1",0.5\n'
+    """
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(itertools.chain([head], rows))
+    return text.getvalue()
 
 
 def read_text(path: Path, *, encoding: str = "utf-8") -> str:

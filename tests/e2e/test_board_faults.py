@@ -25,7 +25,7 @@ from bbedge.board import Board, BoardDesign
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError, BoardError
 from bbedge.ledger.archive import export_lines
-from bbedge.ledger.chain import LedgerEvent, checksum, pack, unpack
+from bbedge.ledger.chain import LedgerEvent, checksum, pack_scores, unpack_scores
 from bbedge.ledger.store import Store
 from bbedge.readers import read_scores
 from bbedge.records.codec import canonical
@@ -525,9 +525,9 @@ def change_score(path: Path, model: str = "strong", replicate: int = 2) -> bytes
     where = f"epoch = 1 AND replicate = {replicate} AND model = '{model}'"
     with closing(sqlite3.connect(path)) as connection, connection:
         (data,) = connection.execute(f"SELECT data FROM bbedge_vectors WHERE {where}").fetchone()
-        values = unpack(data, len(ITEMS))
+        values = unpack_scores(data, len(ITEMS))
         values[3] = 1.0 - values[3]
-        changed = pack(values)
+        changed = pack_scores(values)
         connection.execute(
             f"UPDATE bbedge_vectors SET data = ?, checksum = ? WHERE {where}", (changed, checksum(changed))
         )

@@ -230,11 +230,12 @@ def test_long_names_and_both_answers_fit_every_width(opened, width):
     whole = page.locator(".ranking tbody tr").first.bounding_box()["width"]
     bar = page.locator(".ranking tbody .bar svg").first.bounding_box()["width"]
     assert bar > (0.85 * whole if width == 390 else 70)
-    # Names of a forest have three lines at most, in print as well, and every interval is drawn in some length.
+    # Names of a forest have three lines at most, and every interval is drawn in some length; on paper as well.
     for medium in ("screen", "print") if width >= 700 else ("screen",):
         page.emulate_media(media=medium)
         assert page.locator(".forest tbody th").first.bounding_box()["height"] < 80
         assert page.locator(".forest tbody .plot").first.bounding_box()["width"] > 120
+    page.emulate_media(media="print")
     assert not page.locator("#comparing").is_visible()  # of models that nobody chose
 
 

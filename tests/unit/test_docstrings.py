@@ -1,9 +1,13 @@
 """Every example in a docstring of the package is run and must print what it shows."""
 
+import ast
 import doctest
 import importlib
+import re
 from pathlib import Path
 from types import ModuleType
+
+import pytest
 
 import bbedge
 
@@ -50,3 +54,22 @@ def test_the_core_has_examples_to_run():
     )
     for module in modules.split():
         assert found[f"bbedge.core.{module}"] > 0
+
+
+ROOMS = sorted(path.parent for path in ROOT.rglob("__init__.py") if path.parent != ROOT)
+NAMES = {
+    name
+    for path in ROOT.rglob("*.py")
+    for name in re.findall(r"^(?:def |class )?(\w+)\b(?=[(:\[]| =)", path.read_text(encoding="utf-8"), re.MULTILINE)
+}
+"""What modules define."""
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: str(room.relative_to(ROOT)))
+def test_the_docstring_of_a_room_names_what_is_there(room):
+    text = ast.get_docstring(ast.parse((room / "__init__.py").read_text(encoding="utf-8"))) or ""
+    named = set(re.findall(r"`(\w+)`", text))
+    assert text
+    assert set(re.findall(r":mod:`(\w+)`", text)) <= {path.stem for path in room.iterdir()}
+    gone = named - {path.stem for path in ROOT.rglob("*.py")} - {path.name for path in ROOT.rglob("*")} - NAMES
+    assert not gone

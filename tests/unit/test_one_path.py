@@ -57,6 +57,23 @@ def test_without_a_time_python_writes_everything_else(bbedge, scores, tmp_path):
     assert [source["name"] for source in plain["provenance"]["sources"]] == ["scores.csv"]
 
 
+def test_both_state_how_files_were_read(bbedge, tmp_path):  # noqa: F811
+    words = ("--blocks", "item", "--merge-names", "--json", tmp_path / "c.json")
+    assert bbedge("certify", DEMO, *words).code == 0
+    scores = package.read_scores(DEMO, blocks="item", merge_names=True)
+    text = package.certify(scores).to_json(time=TIME)
+    assert text.encode() == (tmp_path / "c.json").read_bytes()
+    assert json.loads(text)["provenance"]["reading"] == {"blocks": "item", "merge_names": True}
+
+
+def test_a_certificate_from_python_is_verified_without_the_options_that_it_states(bbedge, tmp_path):  # noqa: F811
+    table = tmp_path / "t.csv"
+    table.write_text(DEMO.read_text().replace("model,item,block", "model,item,category"))
+    scores = package.read_scores(table, blocks="category")
+    (tmp_path / "c.json").write_text(package.certify(scores).to_json())
+    assert bbedge("verify", tmp_path / "c.json", table).code == 0
+
+
 def test_the_page_of_python_is_that_of_the_command_line(bbedge, scores, tmp_path):  # noqa: F811
     html = ("--html", tmp_path / "p.html")
     assert bbedge("certify", DEMO, *html).code == 0

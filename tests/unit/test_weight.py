@@ -1,5 +1,7 @@
 """The ratchet: what `weight.toml` beside this file allows, and no more."""
 
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -34,12 +36,21 @@ def folder(tmp_path_factory):
     ]
     (folder / "scores.csv").write_text("\n".join(["model,item,replicate,score", *rows]) + "\n")
     (folder / "policy.toml").write_text('candidate = "a"\nbaseline = "b"\n[[claims]]\nnot_worse_by = 0.02\n')
+    for words in (
+        "certify scores.csv --json c.json",
+        "board init b.bbedge --from scores.csv",
+        "board init b.bbedge --design b-design.toml --items b-items.csv --models @b-models.txt",
+    ):
+        subprocess.run([sys.executable, "-m", "bbedge", *words.split()], cwd=folder, check=True, capture_output=True)
     return folder
 
 
 WALKS = {
     "certify_html": ("certify", "scores.csv", "--html", "page.html"),
+    "board_add": ("board", "add", "b.bbedge", "scores.csv"),
     "gate": ("gate", "policy.toml", "scores.csv"),
+    "gate_ledger": ("gate", "policy.toml", "scores.csv", "--ledger", "g.bbedge", "--label", "one"),
+    "verify": ("verify", "c.json", "scores.csv"),
     "inspect_scores": ("inspect-scores", "scores.csv"),
 }
 

@@ -2,8 +2,7 @@
 
 ``board`` is the interface. ``design`` has what is frozen, ``state`` and ``epoch`` the fold over the events, ``admit``
 and ``sequence`` the rules by which an event enters, ``incoming`` what given scores propose, ``change`` one
-transaction, ``stored_scores`` what is there of each run, ``words`` and ``start_files`` what people read and begin
-with.
+transaction, ``stored_scores`` what is there of each run, ``words`` what people read.
 
 Whatever changes a board is an event that ``admit`` lets in: adding, importing, opening and verifying use it alike. A
 rule may use only the state, the event and the stored scores.

@@ -15,7 +15,7 @@ from bbedge.board.admit import admit, create, registration
 from bbedge.board.change import Added, Change, created, load, replay
 from bbedge.board.design import BoardDesign, Columns, drawn_seed
 from bbedge.board.state import BoardState
-from bbedge.board.stored_scores import NextRun, StoredScores, resolved_if_means, scored_items
+from bbedge.board.stored_scores import NextRun, StoredScores, items_with_scores, resolved_if_means
 from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.leaderboard import Leaderboard, Look
 from bbedge.core.scores import Scores
@@ -176,7 +176,7 @@ class Board:
         made = self._state.leaderboard(chosen)
         if made.gaps is not None:
             with self._store.read() as session:
-                made = made.with_mean_items(scored_items(session, chosen))
+                made = made.with_mean_items(items_with_scores(session, chosen))
         views = (replace(view, of_board=partial(certificate, view.name)) for view in made.views)
         return replace(made, of_board=certificate, views=tuple(views))
 

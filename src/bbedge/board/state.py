@@ -195,9 +195,9 @@ class BoardState:
     def _stage(self, epoch: Epoch, *, newcomer: str | None) -> Stage:
         announced = None if newcomer is None else self.announced.get(newcomer)
         if announced is None:
-            claim, level = self.claims, self._pay("this benchmark" if newcomer is None else "this model")
+            number, level = self.claims, self._pay("this benchmark" if newcomer is None else "this model")
         else:
-            claim, level = announced.claim, announced.level
+            number, level = announced.claim, announced.level
         names = list(epoch.models)
         candidate = None
         if self.candidate is not None:
@@ -206,7 +206,7 @@ class BoardState:
                 raise BoardError("every model of the Top-k candidate has been retired; nothing is left to certify")
         design = self._core_design(epoch, level=level, candidate=candidate, newcomer=newcomer)
         return Stage(
-            claim=claim,
+            claim=number,
             level=level,
             newcomer=newcomer,
             design=design,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -11,14 +12,15 @@ from numpy.typing import NDArray
 
 from bbedge.board.epoch import Epoch, Panel, Stage
 from bbedge.board.state import BoardState
+from bbedge.core.certifier import Certifier
 from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.copies import ScoreFingerprint
 from bbedge.core.graph import Graph
-from bbedge.core.leaderboard import Certifier
+from bbedge.core.panels import scored_items
 from bbedge.core.scores import Scores
 from bbedge.core.views import HEADLINE
 from bbedge.errors import BoardError
-from bbedge.ledger.chain import checksum, pack, unpack
+from bbedge.ledger.chain import checksum, pack_scores, unpack_scores
 from bbedge.ledger.store import Session
 from bbedge.records.events import checkpoint_place, upto_at
 from bbedge.records.values import Target
@@ -42,7 +44,7 @@ class StoredVector:
     @classmethod
     def of(cls, scores: NDArray[np.float64], data: bytes | None = None) -> StoredVector:
         """The vector of these scores; ``data`` is what they pack to, if that is known."""
-        data = pack(scores) if data is None else data
+        data = pack_scores(scores) if data is None else data
         return cls(scores=scores, data=data, print=ScoreFingerprint.of(scores, checksum(data)))
 
 
@@ -68,7 +70,7 @@ class StoredScores:
         for model in models:
             if model not in offered and model not in stored:
                 raise BoardError(f"the scores of {called(epoch.number, place, model)} are missing")
-            found[model] = offered.get(model) or StoredVector.of(unpack(stored[model], count), stored[model])
+            found[model] = offered.get(model) or StoredVector.of(unpack_scores(stored[model], count), stored[model])
         return found
 
     def _packed(self, epoch: Epoch, place: int) -> dict[str, bytes]:
@@ -79,7 +81,7 @@ class StoredScores:
         key = epoch.number, place
         if self._last is None or self._last[0] != key:
             count = epoch.count_at(place)
-            stored = {model: unpack(data, count) for model, data in self._packed(epoch, place).items()}
+            stored = {model: unpack_scores(data, count) for model, data in self._packed(epoch, place).items()}
             offered = {model: each.scores for model, each in self._offered.get(key, {}).items()}
             self._last = key, {**stored, **offered}
         return self._last[1]
@@ -220,16 +222,12 @@ def resolved_if_means(session: Session, epoch: Epoch) -> int | None:
     return Graph(stage.edges()).n_resolved
 
 
-def scored_items(session: Session, epoch: Epoch) -> NDArray[np.bool_]:
+def items_with_scores(session: Session, epoch: Epoch) -> NDArray[np.bool_]:
     """Which items each model of a version has a score on in any complete replicate: models x items."""
-    scores = StoredScores(session)
-    scored = np.zeros((len(epoch.models), len(epoch.items)), dtype=np.bool_)
-    for replicate in range(1, epoch.replicates + 1):
-        panel = scores.panel(epoch, replicate)
-        for place, model in enumerate(epoch.models):
-            if model in panel:
-                scored[place] |= ~np.isnan(panel[model])
-    return scored
+    scores, nothing = StoredScores(session), np.full((len(epoch.models), len(epoch.items)), np.nan)
+    panels = (scores.panel(epoch, replicate) for replicate in range(1, epoch.replicates + 1))
+    rows = (np.array([panel.get(model, nothing[0]) for model in epoch.models]) for panel in panels)
+    return scored_items(chain([nothing], rows))
 
 
 def _filled(panel: Panel, means: Mapping[str, float]) -> Panel:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bbedge.board.design import BoardDesign
 from bbedge.errors import DataError, DesignError
-from bbedge.files import read_text, write_whole
+from bbedge.files import csv_text, read_text, write_whole
 from bbedge.records.design import BoardOptions, Headline
 from bbedge.records.options import ABOUT_TARGET
 from bbedge.records.reading import Reading
@@ -353,12 +351,8 @@ def start_files(place: str, scores: Scores, options: Mapping[str, Any]) -> tuple
 
 def items_table(items: Sequence[str], blocks: Sequence[str], columns: Mapping[str, Sequence[str]]) -> str:
     """A list of items as CSV, in the form that ``init`` and ``add-items`` read; names are as they are in the data."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
     others = {name: texts for name, texts in columns.items() if name not in ("item", "block")}
-    writer.writerow(["item", "block", *others])
-    writer.writerows(zip(items, blocks, *others.values(), strict=True))
-    return text.getvalue()
+    return csv_text(["item", "block", *others], zip(items, blocks, *others.values(), strict=True))
 
 
 def _design_text(scores: Scores, options: Mapping[str, Any]) -> str:

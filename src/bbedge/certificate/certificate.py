@@ -342,12 +342,12 @@ class Certificate:
         """The scale of the scores."""
         return self.content.design.score_range
 
-    @property
+    @cached_property
     def units(self) -> Units:
         """How its numbers are written."""
         return Units.of(self.content.design.score_width)
 
-    @property
+    @cached_property
     def step(self) -> float:
         """What an edge proves at least: tau, in score units."""
         return self.content.design.tau * self.content.design.score_width

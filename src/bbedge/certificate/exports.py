@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,7 @@ from bbedge.certificate.derive import document_order
 from bbedge.certificate.numbers import has_partial, mean_items, n_items, rank
 from bbedge.core.arrays import write_archive
 from bbedge.core.leaderboard import Leaderboard
-from bbedge.files import replacing
+from bbedge.files import csv_text, replacing
 from bbedge.text import shown
 
 
@@ -193,13 +191,11 @@ def to_graphml(certificate: Certificate) -> str:
 
 def to_csv(certificate: Certificate) -> str:
     """Every certified edge, one a row. Names are plain ASCII, and no spreadsheet runs them as formulas."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["winner", "loser", *_EDGE_FORMS])
     names = [cell(name) for name in certificate.names]
-    for a, b, *numbers, is_reduced in _edges(certificate):
-        writer.writerow([names[a], names[b], *map(repr, numbers), int(is_reduced)])
-    return text.getvalue()
+    edges = (
+        (names[a], names[b], *map(repr, numbers), int(is_reduced)) for a, b, *numbers, is_reduced in _edges(certificate)
+    )
+    return csv_text(["winner", "loser", *_EDGE_FORMS], edges)
 
 
 EXPORTS: dict[str, Callable[[Certificate], str]] = {

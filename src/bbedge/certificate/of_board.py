@@ -191,8 +191,8 @@ def _announcements(board: Board) -> tuple[AnnouncementRecord, ...]:
     events = {event.content.model: event.seq for event in board.events if isinstance(event.content, ModelAnnounced)}
     return tuple(
         AnnouncementRecord(
-            model=model,
-            event=events[model],
+            model=name,
+            event=events[name],
             epoch=each.epoch,
             announced=each.runs,
             delivered=each.delivered or 0,
@@ -200,7 +200,7 @@ def _announcements(board: Board) -> tuple[AnnouncementRecord, ...]:
             claim=each.claim,
             level=each.level,
         )
-        for model, each in board.state.announced.items()
+        for name, each in board.state.announced.items()
     )
 
 

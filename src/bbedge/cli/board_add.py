@@ -15,7 +15,7 @@ from bbedge.cli.output import JsonOut, exit_if_contradicted, say, say_written, w
 from bbedge.errors import BoardError, DesignError
 from bbedge.files import write_whole
 from bbedge.records.design import Counting
-from bbedge.records.reading import Reading
+from bbedge.records.reading import ABOUT_ITEMS, Reading
 from bbedge.text import counted, display_names, folded, shown, shown_path
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _is_frozen(board: Board, path: Path) -> bool:
 
 
 Files = Annotated[list[Path], typer.Argument(help="Score tables or logs, as for certify.", show_default=False)]
-BoardReading = Annotated[PlainReading, Without("blocks", "score_range", "incomplete", "column")]
+BoardReading = Annotated[PlainReading, Without(*ABOUT_ITEMS, "blocks", "score_range", "incomplete", "column")]
 
 
 @grouped

@@ -14,12 +14,12 @@ from bbedge.cli.evaluate import ServerChanged, run_study
 from bbedge.cli.options import SCORES_HELP, Only, Without, grouped, read
 from bbedge.cli.output import JsonOut, say, say_written, write_json, written_at
 from bbedge.credentials import without_credentials
-from bbedge.errors import Argument, DesignError, DomainError
+from bbedge.errors import DesignError, DomainError
 from bbedge.files import read_text, write_whole
 from bbedge.records.design import Counting
 from bbedge.records.reading import ABOUT_ITEMS, SUITE, Reading
 from bbedge.records.values import Strict, option
-from bbedge.text import quoted, shown, shown_path
+from bbedge.text import shown_path
 
 if TYPE_CHECKING:
     from bbedge.core.scores import Scores
@@ -155,7 +155,7 @@ def gate(
         raise DomainError("give POLICY.toml and either SCORES, files with scores, or --until-decided STUDY.toml")
     if until_decided is None and server_changed is not None:
         raise DomainError("--server-changed is for a study; add --until-decided STUDY.toml, or leave it out")
-    rules, reading = policy_and_metrics(policy, reading)
+    rules, reading = policy_in(policy).with_metrics(reading)
     if counting["copies"] is not None:
         rules = rules.changed(copies=counting["copies"])
     if rules.spending == "ledger" and use.ledger is None:
@@ -232,22 +232,11 @@ def _study_verdict(
         return use.verdict(rules, stored_scores(board, systems), study_hash(board), first_run)
 
 
-def policy_and_metrics(path: Path, reading: Reading) -> tuple[Policy, Reading]:
-    """The policy in a file, and the metrics and ranges that it or the options name, where they are needed."""
+def policy_in(path: Path) -> Policy:
+    """The policy in a file."""
     from bbedge.gate import Policy
 
-    rules = Policy.from_toml(read_text(path), source=shown_path(path))
-    named, given = rules.metric or (), reading.metric
-    if named and given and named != given:
-        raise DomainError(f"{rules.source}: metric = {quoted(named[0])} is not --metric {shown(given[0])}; drop one")
-    chosen = named or given
-    reading = structs.replace(reading, metric=chosen)
-    rules = rules.changed(metric=chosen if chosen and "metric" in rules.columns else None)
-    if rules.metric_ranges:
-        if reading.metric_range:
-            raise DomainError(f"{rules.source} declares the ranges of metrics; leave out --metric-range")
-        reading = reading.with_argument(Argument("metric_range", rules.metric_ranges))
-    return rules, reading
+    return Policy.from_toml(read_text(path), source=shown_path(path))
 
 
 def _show_history(
@@ -257,7 +246,7 @@ def _show_history(
     from bbedge.display.gate import render_history
     from bbedge.gate.ledger import read_ledger
 
-    rules = None if policy is None else policy_and_metrics(policy, Reading())[0]
+    rules = None if policy is None else policy_in(policy).with_metrics(Reading())[0]
     found = read_ledger(ledger, policy=rules, head=head, forecasts=json_out is not None)
     if html_out is not None:
         from bbedge.display.page.gate import history_page

@@ -8,7 +8,7 @@ from functools import update_wrapper
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from types import GenericAlias, NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import TYPE_CHECKING, Annotated, Any, Union, Unpack, get_args, get_origin, get_type_hints, is_typeddict
 
 import typer
 from msgspec import UNSET, Meta, Struct, UnsetType, defstruct, structs
@@ -16,10 +16,11 @@ from msgspec import UNSET, Meta, Struct, UnsetType, defstruct, structs
 from bbedge.cli.output import spinner
 from bbedge.errors import Argument, DomainError
 from bbedge.records.codec import record_from_arguments
-from bbedge.records.reading import ABOUT_ITEMS, SUITE, Reading
+from bbedge.records.reading import SUITE, Reading
 
 if TYPE_CHECKING:
     from bbedge.core.scores import Scores
+    from bbedge.readers.read_scores import Wanted
 
 SCORES_HELP = (
     "Score tables (CSV, JSON, JSONL or Parquet with columns model, item, score and optionally replicate and block), "
@@ -42,7 +43,7 @@ class Only(Without):
     """Says in ``Annotated[Group, Only("field")]`` which options of a group a command has."""
 
 
-PlainReading = Annotated[Reading, Without(*SUITE, *ABOUT_ITEMS)]
+PlainReading = Annotated[Reading, Without(*SUITE, "item_column", "without_metric")]
 """The options of a command that needs scores alone."""
 
 
@@ -143,17 +144,13 @@ def read(
     reading: Reading,
     *,
     gaps: bool = False,
-    least_models: int = 2,
-    identify: bool = False,
-    provenance: bool = False,
+    **wanted: Unpack[Wanted],
 ) -> Scores:
     """Read the score files of a command, with a spinner; ``gaps`` is whether it can use what lacks scores."""
-    from bbedge.readers.read_scores import scores_in
+    from bbedge.readers.read_scores import Wanted, scores_in
 
     with spinner() as progress:
-        scores = scores_in(
-            files, reading, least_models=least_models, identify=identify, provenance=provenance, progress=progress
-        )
+        scores = scores_in(files, reading, progress=progress, **Wanted(provenance=False) | wanted)
     if not gaps:
         check_complete(scores, reading)
     return scores

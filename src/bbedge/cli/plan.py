@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec import Meta, structs
 
-from bbedge.cli.options import Only, PlainReading, grouped, read
+from bbedge.cli.options import Only, PlainReading, Without, grouped, read
 from bbedge.cli.output import JsonOut, write_json
 from bbedge.errors import DomainError
 from bbedge.records.options import Options
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from bbedge.core.design import Design
     from bbedge.core.forecast import Forecast, PairAssumptions
     from bbedge.core.scores import Scores
-    from bbedge.gate import Policy
 
 _POWER = 0.8
 
@@ -121,7 +120,7 @@ def plan(
     price: Annotated[
         float | None, typer.Option(min=0, help="Price of a million tokens; needs --tokens.", show_default=False)
     ] = None,
-    reading: PlainReading,
+    reading: Annotated[PlainReading, Without("items")],
     figure: Annotated[
         Path | None,
         typer.Option(metavar="OUT", help="Write a figure: a .png, .svg or .pdf file.", show_default=False),
@@ -225,24 +224,23 @@ def _plan_gate(
     json_out: Path | None,
 ) -> None:
     """Forecast when the claims of a policy are decided."""
-    from bbedge.cli.gate import policy_and_metrics
+    from bbedge.cli.gate import policy_in
     from bbedge.display.plan import PlannedClaim, plan_values, render_plan
     from bbedge.gate import Gate
-    from bbedge.gate.uses import level_of
+    from bbedge.gate.gate import gate_after_runs
+    from bbedge.gate.uses import level_of, scores_to_plan
 
-    policy, reading = policy_and_metrics(path, reading)
+    policy, reading = policy_in(path).with_metrics(reading)
     first_use = ""
     if policy.spending == "ledger":
         policy = policy.at_level(level_of(policy, 1))
         first_use = f" At {100 * policy.alpha:.3g} %, the level of the first use in a ledger; later ones may have less."
     if pilot:
         scores = read(pilot, structs.replace(reading, item_column=policy.columns), gaps=True)
-        gate = Gate(policy, scores)
-        for panel in scores.values:
-            gate.update(panel)
-        forecasts, assumed = gate.forecasts(), f"Noise from {counted(len(scores.values), 'run')} of the pilot."
+        forecasts = gate_after_runs(policy, scores).forecasts()
+        assumed = f"Noise from {counted(len(scores.values), 'run')} of the pilot."
     else:
-        scores = _assumed_scores(policy, assumptions, reading)
+        scores = replace(scores_to_plan(policy, *assumptions.places()), score_range=reading.score_range)
         size = len(scores.items) / len(set(scores.blocks))
         forecasts, assumed = Gate(policy, scores).forecasts(assumptions.of_pairs(size)), assumptions.words
     claims = [
@@ -253,23 +251,6 @@ def _plan_gate(
     items = len(scores.items)
     out = write_json(json_out, lambda: plan_values(claims, runs, items=items))
     out.print(render_plan(claims, runs, items=items, assumed=assumed + first_use))
-
-
-def _assumed_scores(policy: Policy, assumptions: Assumptions, reading: Reading) -> Scores:
-    """A table without runs, with the systems of a policy, as many items as assumed and the score range given."""
-    import numpy as np
-
-    from bbedge.core.scores import Scores
-    from bbedge.records.policy import EVERY
-
-    if policy.columns or policy.candidates == (EVERY,):
-        raise DomainError(
-            f"{policy.source} has views, weights or candidates that only scores can name; pass the scores of a pilot"
-        )
-    items, blocks = assumptions.places()
-    systems = (*policy.candidates, *(() if policy.baseline is None else (policy.baseline,)))
-    scores = Scores.of(np.zeros((1, len(systems), len(items))), models=systems, items=items, blocks=blocks)
-    return replace(scores, score_range=reading.score_range)
 
 
 def _numbers(option: str, text: str) -> list[float]:

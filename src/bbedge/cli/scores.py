@@ -162,6 +162,9 @@ def _show_verdict(console: Console, found: Survey, command: str) -> None:
             following = "Decide, then run the command again with the option that fits"
         elif found.proposal and all(file.samples is None for file in found.files):
             following = "This is how it can be read; check it, then run"
+            if found.left is not None:
+                sentence += f"\n\nWith the options below: {found.left.render(as_option)}"
+                following = "So far it is known how it can be read; fix the rest, then run"
         elif (found.to_choose and not found.decisions) or found.proposal:
             following = "Make the missing choice, for example"
         elif found.remedy is not None:

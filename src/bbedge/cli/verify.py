@@ -160,19 +160,6 @@ def _verify_ledger(place: str, others: Sequence[str], json_out: Path | None) -> 
     say(f"verified: every event follows from the stored scores. {text}.\nHead {done.head}", console=console)
 
 
-def reading_from_certificate(reading: Reading, document: Document) -> Reading:
-    """The options for reading, filled in with what the design of the certificate states where none was given."""
-    from bbedge.verify.recompute import has_steps
-
-    found: dict[str, object] = {"score_range": document.design.score_range}
-    if document.board or has_steps(document):
-        found["incomplete"] = "worst-case"  # what was not run is no gap: verification tells them apart
-    else:
-        policies = ("stopped" if document.stopped else "", "worst-case" if document.design.gaps == "worst-case" else "")
-        found["incomplete"] = ",".join(filter(None, policies)) or "refuse"
-    return structs.replace(reading, **{name: value for name, value in found.items() if name not in reading.changed()})
-
-
 def _with_board(stated: GivenCertificate, places: Sequence[str]) -> Verification:
     """Compare with a board, or with one that is made from an archive and removed afterwards."""
     from bbedge.board import Board
@@ -194,13 +181,10 @@ def _with_board(stated: GivenCertificate, places: Sequence[str]) -> Verification
 def _with_files(stated: GivenCertificate, files: Sequence[str], reading: Reading) -> Verification:
     from bbedge.core.views import suite_options
     from bbedge.verify.checks import Check, Verification, own_checks
-    from bbedge.verify.verify import check_given_scores, file_check, verify_certificate
+    from bbedge.verify.verify import check_given_scores, file_check, reading_of, verify_certificate
 
     check_given_scores(stated)
-    provenance = stated.document.provenance
-    if provenance and provenance.reading:
-        reading = reading.with_stated(provenance.reading)
-    record, reading = reading.stated, reading_from_certificate(reading, stated.document)
+    record, reading = reading_of(stated.document, reading)
     try:
         table = _table(stated.document, files, reading)
     except BbedgeError as error:

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from bbedge.errors import Argument, DesignError
 from bbedge.records.design import Checkpoints as Checkpoints
 from bbedge.records.notes import Note
+from bbedge.records.values import grouped
 from bbedge.text import counted, quoted
 
 if TYPE_CHECKING:
@@ -44,10 +45,8 @@ def run_order(items: Sequence[str], blocks: Sequence[str], seed: int) -> tuple[t
     >>> run_order(["q3", "q2", "q1"], ["b", "a", "a"], seed=1)
     ((0,), (1, 2))
     """
-    members: dict[str, list[int]] = {}
-    for place, block in enumerate(blocks):
-        members.setdefault(block, []).append(place)
-    named = {json.dumps(sorted(items[i] for i in places)): tuple(places) for places in members.values()}
+    members = grouped((block, place) for place, block in enumerate(blocks)).values()
+    named = {json.dumps(sorted(items[i] for i in places)): tuple(places) for places in members}
     benchmark = _digest(*sorted(named))
     keys = {_digest(_ALGORITHM, str(seed), benchmark, name): places for name, places in named.items()}
     return tuple(keys[key] for key in sorted(keys))
@@ -135,11 +134,15 @@ def planned_first_run(items: tuple[str, ...], blocks: tuple[str, ...], given: Ch
     """How the first run over these items and their blocks is divided."""
     order, counts = item_order(items, blocks, given.order_seed)
     n_blocks = len(counts) - 1
-    checkpoints = tuple(
-        Checkpoint(number=number, blocks=count, of_blocks=n_blocks, items=int(counts[count]), weight=weight)
-        for number, (count, weight) in enumerate(given.planned(n_blocks).items(), 1)
+    return FirstRunPlan(
+        order=order,
+        counts=counts,
+        checkpoints=tuple(
+            Checkpoint(number=number, blocks=count, of_blocks=n_blocks, items=int(counts[count]), weight=weight)
+            for number, (count, weight) in enumerate(given.planned(n_blocks).items(), 1)
+        ),
+        complete=given.complete,
     )
-    return FirstRunPlan(order=order, counts=counts, checkpoints=checkpoints, complete=given.complete)
 
 
 def check_checkpoints(design: Design) -> None:

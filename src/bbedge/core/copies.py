@@ -24,6 +24,7 @@ import numpy as np
 
 from bbedge.core.arrays import Floats
 from bbedge.core.panels import BlockLayout
+from bbedge.records.values import grouped
 from bbedge.text import listed, quoted
 
 FEW = 8
@@ -240,10 +241,7 @@ def _may_be_copy(each: ScoreFingerprint) -> bool:
 
 def always_repeating(replicates: Sequence[Mapping[str, ScoreFingerprint]]) -> tuple[str, ...]:
     """Models with the same scores in all of several replicates, where that is a sign of anything."""
-    runs: dict[str, list[ScoreFingerprint]] = {}
-    for prints in replicates:
-        for model, each in prints.items():
-            runs.setdefault(model, []).append(each)
+    runs = grouped(each for prints in replicates for each in prints.items())
     return tuple(model for model, its in runs.items() if len(its) > 1 and len(set(its)) == 1 and _may_be_copy(its[0]))
 
 

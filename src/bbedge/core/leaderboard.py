@@ -16,6 +16,7 @@ from bbedge.core.conclusions import GapCount, Leaderboard, check_k
 from bbedge.core.design import Design
 from bbedge.core.family import check_pilot
 from bbedge.core.looks import Look, LookCount
+from bbedge.core.panels import scored_items
 from bbedge.core.scores import DesignOptions, Scores
 from bbedge.core.views import check_weights
 from bbedge.errors import DesignError
@@ -148,19 +149,6 @@ def certify_design(
     if gaps is not None:
         leaderboard = leaderboard.with_mean_items(scored_items(values))
     return replace(leaderboard.of_scores(scores), pilot=pilot, gaps=gaps, stops=stops)
-
-
-def scored_items(panels: Iterable[Matrix]) -> NDArray[np.bool_]:
-    """Which items each model has a score on in any of the panels: models x items.
-
-    >>> scored_items([np.array([[1.0, np.nan], [np.nan, np.nan]]), np.array([[np.nan, np.nan], [0.0, np.nan]])])
-    array([[ True, False],
-           [ True, False]])
-    """
-    scored: NDArray[np.bool_] | None = None
-    for panel in panels:
-        scored = ~np.isnan(panel) if scored is None else scored | ~np.isnan(panel)
-    return np.zeros((0, 0), dtype=np.bool_) if scored is None else scored
 
 
 def _gap_count(values: Matrix, design: Design, stops: Sequence[int] | None, device: str | None) -> GapCount | None:

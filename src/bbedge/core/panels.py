@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from bbedge.core.arrays import Array, Floats, Ints, Rows, Space, numpy_space, to_numpy
+from bbedge.core.arrays import Array, Floats, Ints, Mask, Rows, Space, numpy_space, to_numpy
 from bbedge.errors import DataError
-from bbedge.records.values import Gaps
+from bbedge.records.values import Gaps, grouped
 from bbedge.text import quoted
 
 
@@ -220,12 +220,22 @@ def _means(some: Array, space: Space, shares: Floats | None) -> Array:
     return space.xp.sum(some * space.asarray(shares), axis=-1)
 
 
+def scored_items(panels: Iterable[Floats]) -> Mask:
+    """Which items each model has a score on in any of the panels: models x items.
+
+    >>> scored_items([np.array([[1.0, np.nan], [np.nan, np.nan]]), np.array([[np.nan, np.nan], [0.0, np.nan]])])
+    array([[ True, False],
+           [ True, False]])
+    """
+    scored: Mask | None = None
+    for panel in panels:
+        scored = ~np.isnan(panel) if scored is None else scored | ~np.isnan(panel)
+    return np.zeros((0, 0), dtype=np.bool_) if scored is None else scored
+
+
 def block_members(items: Sequence[str], blocks: Sequence[str]) -> list[list[str]]:
     """The items of each block, all sorted: the same whatever the order of items and the labels of blocks are."""
-    members: dict[str, list[str]] = {}
-    for item, block in zip(items, blocks, strict=True):
-        members.setdefault(block, []).append(item)
-    return sorted(sorted(block) for block in members.values())
+    return sorted(map(sorted, grouped(zip(blocks, items, strict=True)).values()))
 
 
 def content_hash(content: Mapping[str, object]) -> hashlib._Hash:

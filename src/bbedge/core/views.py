@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from bbedge.errors import Argument, Blank, DesignError, DomainError
 from bbedge.records.values import HEADLINE as HEADLINE
+from bbedge.records.values import grouped
 from bbedge.text import listed, quoted, shown
 
 
@@ -96,10 +97,7 @@ def macro_weights(labels: Sequence[Hashable], weights: Sequence[float] | None = 
     (0.125, 0.375, 0.5, 0.0)
     """
     given = (1.0,) * len(labels) if weights is None else weights
-    of_category: dict[Hashable, list[float]] = {}
-    for label, weight in zip(labels, given, strict=True):
-        of_category.setdefault(label, []).append(weight)
-    totals = {label: fsum(its) for label, its in of_category.items()}
+    totals = {label: fsum(its) for label, its in grouped(zip(labels, given, strict=True)).items()}
     categories = sum(total > 0.0 for total in totals.values())
     return tuple(
         weight / (categories * totals[label]) if weight else 0.0 for label, weight in zip(labels, given, strict=True)

@@ -14,9 +14,10 @@ from itertools import combinations
 import numpy as np
 
 from bbedge.core.arrays import Floats, Ints
-from bbedge.core.copies import ScoreFingerprint, fingerprints
+from bbedge.core.copies import fingerprints
 from bbedge.core.panels import BlockLayout
 from bbedge.core.scores import Scores
+from bbedge.records.values import grouped
 
 _FAR_FEWER = 0.5  # of the usual number of differing items; pairs above are never suspected
 
@@ -58,10 +59,8 @@ def repeated_scores(scores: Scores) -> tuple[RepeatedScores, ...]:
     >>> [each.replicates for each in repeated_scores(scores)]
     [(0, 1)]
     """
-    places: dict[tuple[str, ScoreFingerprint], list[int]] = {}
-    for place, panel in enumerate(scores.values):
-        for model, each in fingerprints(scores.models, panel).items():
-            places.setdefault((model, each), []).append(place)
+    prints = (fingerprints(scores.models, panel) for panel in scores.values)
+    places = grouped((each, place) for place, of_run in enumerate(prints) for each in of_run.items())
     return tuple(
         RepeatedScores(
             model=model, replicates=tuple(group), always=len(group) == len(scores.values), varied=each.varied

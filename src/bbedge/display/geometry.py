@@ -13,6 +13,7 @@ import numpy as np
 from bbedge.certificate.certificate import Certificate
 from bbedge.core.graph import Graph
 from bbedge.records.certificate import Matrix
+from bbedge.records.values import grouped
 
 MOST_MODELS = 40
 """With more models than this, a matrix is clearer than a graph."""
@@ -222,9 +223,7 @@ def _place(
     left = min(x for _, (x, _) in positions)
     top = max(y for _, (_, y) in positions)
     at = {int(place): (start + x - left, top - y) for place, (x, y) in positions}
-    following: dict[int, list[int]] = {}
-    for source, target in links or ():
-        following.setdefault(int(source), []).append(int(target))
+    following = grouped((int(source), int(target)) for source, target in links or ())
     for place in range(size):
         places[members[place]] = at[place]
         for step in following.get(place, []):

@@ -20,7 +20,6 @@ from bbedge.evaluate.engine import (
     Reported,
     RequestSeeds,
     RequestWaits,
-    Sample,
     Trouble,
 )
 from bbedge.evaluate.events import (
@@ -38,6 +37,7 @@ from bbedge.evaluate.journal import ReplicateFile
 from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.evaluate.usage import Reached
 from bbedge.records.journal import Done, Failed
+from bbedge.records.values import grouped
 from bbedge.text import quoted, shown_path
 
 _LONGEST_PAUSE = 60.0
@@ -78,9 +78,7 @@ def jobs_of(
     study: EvaluationSpec, benchmark: Benchmark, seeds: RequestSeeds, active: set[str], place: int
 ) -> list[Job]:
     """All jobs of a replicate: for every model its blocks in an order of their own, a block's samples together."""
-    by_block: dict[str, list[Sample]] = {}
-    for sample in benchmark.samples:
-        by_block.setdefault(sample.blocks[0], []).append(sample)
+    by_block = grouped((sample.blocks[0], sample) for sample in benchmark.samples)
     return [
         Job(model=model, sample=sample)
         for model in study.models

@@ -11,9 +11,7 @@ part of a replicate. The tables of judgements are what ``bbedge diagnose --judge
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -22,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from bbedge.errors import EvaluationError, FormatError
-from bbedge.files import system_errors, write_whole
+from bbedge.files import csv_text, system_errors, write_whole
 from bbedge.records.codec import FILE_VERSION, check_file_version, convert, plain
 from bbedge.records.journal import LINES, Done, Extra, ExtraKind, Line, Replicate, Usage
 from bbedge.text import shown_path
@@ -179,11 +177,8 @@ def write_judgements(folder: Path, replicate: int, done: Iterable[Done], blocks:
     ]
     if not rows:
         return
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(("model", "item", "block", "replicate", "judgement", "score"))
-    table.writerows(sorted(rows))
+    text = csv_text(("model", "item", "block", "replicate", "judgement", "score"), sorted(rows))
     path = folder / FOLDER / f"replicate-{replicate:05d}.csv"
     with system_errors(path, "written", kind=EvaluationError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, text.getvalue())
+        write_whole(path, text)

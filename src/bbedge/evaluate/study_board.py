@@ -32,7 +32,7 @@ from bbedge.gate.uses import systems_of
 from bbedge.records.codec import plain
 from bbedge.records.policy import Policy
 from bbedge.records.study import Names, OnError, Servers
-from bbedge.records.values import changed
+from bbedge.records.values import changed, grouped
 from bbedge.text import counted, listed, quoted, shown_path
 
 _ON_ERROR: dict[OnError, str] = {
@@ -298,9 +298,8 @@ def segments_of(benchmark: Benchmark, epoch: Epoch) -> tuple[RunSegment, ...]:
     sample_of = {item: sample for sample in benchmark.samples for item in sample.items}
     segments = []
     for number, checkpoint in enumerate((*plan.checkpoints, None), start=1):
-        by_sample: dict[str, list[str]] = {}
-        for item in (epoch.items[place] for place in plan.new_places(number)):
-            by_sample.setdefault(sample_of[item].name, []).append(item)
+        new = (epoch.items[place] for place in plan.new_places(number))
+        by_sample = grouped((sample_of[item].name, item) for item in new)
         of, samples = len(plan.checkpoints) + 1, []
         for items in by_sample.values():
             whole = sample_of[items[0]]

@@ -2,6 +2,9 @@
 
 ``gate`` has the statistics, ``verdicts`` what follows from evidence; ``ledger`` records uses, ``uses`` is what its
 events say, ``admit`` the only way onto it. Policy, report and events are records.
+
+A verdict is computed from stored scores each time before it is shown. Whatever changes a ledger is an event that
+``admit`` lets in: recording, importing and verifying use it alike. The level of a use is spent when it begins.
 """
 
 from bbedge.gate.gate import Gate, gate

@@ -21,7 +21,7 @@ from bbedge.errors import Argument, Blank, BoardError, DataError, DesignError, N
 from bbedge.gate.admit import admit, admitted, confirmed_gate, copies_by_run
 from bbedge.gate.gate import FirstRun, Gate, usable_scores
 from bbedge.gate.uses import GateState, UseState, scores_of_systems
-from bbedge.ledger.chain import LedgerEvent, check_head, checksum, pack
+from bbedge.ledger.chain import LedgerEvent, check_head, checksum, pack_scores
 from bbedge.ledger.store import Session, Store, Vector
 from bbedge.records.codec import plain, to_json
 from bbedge.records.events import checkpoint_place
@@ -259,7 +259,7 @@ class _Ledger:
         inside = not use.runs and not len(scores.values)
         recorded, what = (use.inside, "checkpoint") if inside else (dict(enumerate(use.runs, start=1)), "run")
         packed = {
-            number: {name: pack(row) for name, row in zip(scores.models, panel, strict=True)}
+            number: {name: pack_scores(row) for name, row in zip(scores.models, panel, strict=True)}
             for number, panel in (panels.items() if inside else enumerate(scores.values, start=1))
         }
         sums = {number: {name: checksum(data) for name, data in each.items()} for number, each in packed.items()}

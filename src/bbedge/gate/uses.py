@@ -17,7 +17,7 @@ from bbedge.core.views import HEADLINE, METRIC
 from bbedge.errors import BoardError, DesignError
 from bbedge.gate.gate import FirstRun, Gate, gate_after_runs, usable_scores
 from bbedge.gate.verdicts import candidates_of
-from bbedge.ledger.chain import checksum, unpack
+from bbedge.ledger.chain import checksum, unpack_scores
 from bbedge.ledger.store import Session
 from bbedge.records.events import checkpoint_place, upto_at
 from bbedge.records.gate import ItemListing, UseBegun, UseDecided
@@ -49,6 +49,22 @@ def scores_of_systems(policy: Policy, scores: Scores) -> Scores:
     names = (*policy.columns, *((METRIC,) if policy.metric is not None else ()))
     columns = {name: tuple(texts) for name, texts in scores.columns.items() if name in names}
     return replace(scores, models=systems, values=scores.values[:, rows], columns=columns, seen=None)
+
+
+def scores_to_plan(policy: Policy, items: Sequence[str], blocks: Sequence[str]) -> Scores:
+    """Scores without runs, of the systems of a policy on these items."""
+    if policy.columns or policy.candidates == (EVERY,):
+        raise DesignError(
+            f"{policy.source} has views, weights or candidates that only scores can name; pass the scores of a pilot"
+        )
+    systems = systems_of(policy, (*policy.candidates, *filter(None, [policy.baseline])))
+    return Scores(
+        models=systems,
+        items=tuple(items),
+        blocks=tuple(blocks),
+        replicates=(),
+        values=np.zeros((0, len(systems), len(items))),
+    )
 
 
 def check_costs(
@@ -159,7 +175,7 @@ class UseState:
                     f"{self.called}: the scores of {quoted(model)} in {which} are missing or were changed; restore the "
                     "ledger from a copy or an export"
                 )
-            row = unpack(stored[model], count)
+            row = unpack_scores(stored[model], count)
             inside = (row >= 0.0) & (row <= 1.0) | (np.isnan(row) & (self.begun.gaps == "worst-case"))
             if not inside.all():
                 raise BoardError(f"{self.called}: a score of {quoted(model)} in {which} is outside the score range")

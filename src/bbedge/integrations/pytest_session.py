@@ -17,7 +17,7 @@ from bbedge.core.copies import always_repeating, fingerprints
 from bbedge.core.scores import Scores
 from bbedge.display.gate import render
 from bbedge.errors import CopiedReplicateError, DataError, DesignError, FormatError
-from bbedge.files import write_whole
+from bbedge.files import csv_text, write_whole
 from bbedge.gate import GateReport, Policy, gate
 from bbedge.integrations import read_policy
 from bbedge.integrations.pytest_plugin import CLAIMS
@@ -219,13 +219,11 @@ def _shown(report: GateReport, width: int) -> list[str]:
 
 def store(path: Path, scored: Scored) -> None:
     """Write scores as a table that every command of bbedge reads, too."""
-    out = io.StringIO()
-    rows = csv.writer(out, lineterminator="\n")
-    rows.writerow(_COLUMNS)
-    for run, item in sorted(scored.scores):  # an order that does not depend on which worker was first
-        about = scored.items[item]
-        rows.writerow([_BASELINE, item, about.block, about.test, run, repr(scored.scores[run, item])])
-    write_whole(path, out.getvalue())
+    rows = (
+        (_BASELINE, item, scored.items[item].block, scored.items[item].test, run, repr(scored.scores[run, item]))
+        for run, item in sorted(scored.scores)  # an order that does not depend on which worker was first
+    )
+    write_whole(path, csv_text(_COLUMNS, rows))
 
 
 def read_stored(path: Path) -> Scored:

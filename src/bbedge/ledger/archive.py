@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, BinaryIO, Final, Literal, TypeVar
@@ -21,7 +20,7 @@ from bbedge.ledger.store import Session, Store, Vector
 from bbedge.records.codec import FILE_VERSION, check_file_version, convert, parse_json, plain
 from bbedge.records.events import Created, ItemsAdded
 from bbedge.records.gate import ItemListing, PolicyFrozen, UseBegun
-from bbedge.records.values import LARGEST_STORED, Digest, Ordinal, Strict
+from bbedge.records.values import LARGEST_STORED, Digest, Ordinal, Strict, grouped
 from bbedge.text import quoted, shown_path
 
 LONGEST_LINE = 1 << 30
@@ -64,12 +63,10 @@ def export_lines(store: Store) -> Iterator[str]:
         head = events[-1].hash if events else None
         kind = _GATE if session.is_gate() else _BOARD
         yield _line({"kind": kind, "version": FILE_VERSION, "events": len(events), "head": head})
-        of_event: defaultdict[int, list[tuple[int, int, str]]] = defaultdict(list)
-        for epoch, replicate, model, seq in session.vector_places():
-            of_event[seq].append((epoch, replicate, model))
+        of_event = grouped((seq, (epoch, run, model)) for epoch, run, model, seq in session.vector_places())
         for event in events:
             vectors = []
-            for epoch, replicate, model in of_event[event.seq]:
+            for epoch, replicate, model in of_event.get(event.seq, ()):
                 data = session.vectors(epoch, replicate).get(model)
                 if data is None:  # listed, but not found: the index of the table is damaged
                     raise BoardError("the board file is damaged: stored scores cannot be found; verify the board")

@@ -181,10 +181,10 @@ _MOST_LEVELS = 256
 _PIECE = 1 << 20  # bytes that are unpacked at a time
 
 
-def pack(scores: NDArray[np.float64]) -> bytes:
+def pack_scores(scores: NDArray[np.float64]) -> bytes:
     """The scores as bytes; NaN, of whatever bits, is a missing score.
 
-    >>> len(pack(np.array([0.0, 1.0] * 800)))
+    >>> len(pack_scores(np.array([0.0, 1.0] * 800)))
     201
     """
     content = _content(scores)
@@ -233,8 +233,8 @@ def _pieces(data: bytes, most: int | None) -> Iterator[bytes]:
         raise ValueError("cut short or followed by something else")
 
 
-def unpack(data: bytes, count: int) -> NDArray[np.float64]:
-    """The scores again; anything but what :func:`pack` wrote for ``count`` scores is refused."""
+def unpack_scores(data: bytes, count: int) -> NDArray[np.float64]:
+    """The scores again; anything but what :func:`pack_scores` wrote for ``count`` scores is refused."""
     try:
         content = b"".join(_pieces(data, _most(count)))
         scores = _scores(content, count)
@@ -269,7 +269,7 @@ def _scores(content: bytes, count: int) -> NDArray[np.float64]:
 
 def missing_checksum(count: int) -> str:
     """The checksum of ``count`` scores that are all missing."""
-    return checksum(pack(np.full(count, np.nan)))
+    return checksum(pack_scores(np.full(count, np.nan)))
 
 
 def checksum(data: bytes, count: int | None = None) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from bbedge.errors import Argument, BbedgeError
-from bbedge.readers.choices import Decision, NeedlessColumnError, OpenChoiceError, name_in_path, name_origin
-from bbedge.readers.decisions import decide, may_have_scores
+from bbedge.readers.choices import ABOVE, Decision, NameSource, NeedlessColumnError, OpenChoiceError, name_origin
+from bbedge.readers.decisions import are_of_models, decide, may_have_scores, model_decision
 from bbedge.readers.limits import LimitError
 from bbedge.readers.sources import Source, open_table
 from bbedge.readers.tables import HEAD, PlainTable
@@ -89,13 +89,20 @@ def proposed(
     made: list[Argument] = []
     paths = [source.path for source in sources]
     while isinstance(error, OpenChoiceError) and len(made) < _MOST:
-        step = tuple(_of_paths(each, reading, paths) for each in error.proposal)
+        runs = any(each.name == "replicate_from" for each in error.proposal)  # found together with the models
+        step = tuple(
+            named for each in error.proposal for named in ((each,) if runs else _of_paths(each, reading, paths))
+        )
         decisions: tuple[Decision, ...] = () if error.decision is None else (error.decision,)
         if error.by_columns:
             tables = [open_table(source.path, source.called) for source in sources if source.reader is None]
             step, decisions = decide(tables, reading, step)
+        elif any(each.name == "model_from" for each in step) and not are_of_models(paths, step):
+            decisions = (model_decision(step),)
         if decisions or not step or any(one in made for one in step):
             return Proposal(arguments=tuple(made), decisions=decisions, left=error)
+        # A later column of a role is a finer one, such as the item with its turn.
+        made = [each for each in made if not _roles([each]) & _roles(step)]
         made += step
         reading = reduce(Reading.with_argument, step, reading)
         try:
@@ -109,17 +116,27 @@ def proposed(
     return Proposal(arguments=tuple(made), left=error)
 
 
-def _of_paths(argument: Argument, reading: Reading, paths: Sequence[str]) -> Argument:
-    """The argument; the model from the folder where files have the same name, or one that all tools give."""
+def _of_paths(argument: Argument, reading: Reading, paths: Sequence[str]) -> tuple[Argument, ...]:
+    """The argument; of files of one model each, what in the path may name it, alone if it names all files apart.
+
+    A name of a file that all tools give says less than that of its folder.
+    """
     if argument != Argument("model_from", "file"):
-        return argument
-    names, folders = (
-        {name_in_path(structs.replace(reading, model_from=where), path, "model") for path in paths}
-        for where in ("file", "folder")
-    )
-    usual = any(name is not None and _USUAL.search(name) for name in names)
-    same = len(names) < len(paths) and len(folders) > len(names)
-    return Argument("model_from", "folder") if same or (usual and len(folders) == len(paths)) else argument
+        return () if argument.name == "blocks" and reading.blocks is not None else (argument,)
+    ways = {where: NameSource.parse(where, role="model") for where in ("file", "folder", ABOVE)}
+    named = {where: {way.in_path(path, "model") for path in paths} - {None, ""} for where, way in ways.items()}
+    apart = [where for where, names in named.items() if len(names) == len(paths)]
+    if apart[1:] and any(_USUAL.search(name or "") for name in named["file"]):
+        apart = apart[1:]
+    several = [where for where, names in named.items() if len(names) > 1]
+    return tuple(Argument("model_from", where) for where in apart[:1] or several)
+
+
+def _roles(arguments: Sequence[Argument]) -> set[str]:
+    """The roles that the arguments name columns for."""
+    return {
+        role for each in arguments if each.name == "column" and isinstance(each.value, Mapping) for role in each.value
+    }
 
 
 def model_from_fields(found: Survey) -> str | None:
@@ -134,6 +151,9 @@ def next_command(found: Survey, sources: Sequence[str], reading: Reading) -> str
     """The next command: certify if the scores can be read, else inspect-scores with the missing choices."""
     replaced = {each.name for each in found.proposal} & {"model_from", "replicate_from"}
     replaced |= {"column"} if isinstance(found.error, NeedlessColumnError) else set()
+    reading = structs.replace(
+        reading, column=tuple(each for each in reading.column if each.partition("=")[0] not in _roles(found.proposal))
+    )
     made = [Argument(name, value) for name, value in reading.changed().items() if name not in replaced]
     command, fields = "inspect-scores", model_from_fields(found)
     if found.scores is not None and fields is not None and len(found.scores.models) == 1:

@@ -78,6 +78,8 @@ Range = tuple[float, float]
 Named = Literal["model", "replicate"]
 """What the path of a file, or a field of a log, can name."""
 NAMED: tuple[Named, ...] = get_args(Named)
+ABOVE = "path:([^/]+)/[^/]+/[^/]+$"
+"""The folder that the folder of a file is in, as what may name the one or the other."""
 _ENDINGS = re.compile(r"(\.(csv|tsv|tab|jsonl|ndjson|json|parquet|pq|eval|xlsx|xlsm|zip))?(\.gz)?$", re.IGNORECASE)
 """The endings of a file's name that are not part of the name of a model."""
 

@@ -15,7 +15,7 @@ from numbers import Real
 from typing import Any, cast
 
 from bbedge.errors import Argument
-from bbedge.readers.choices import Candidate, Decision, NameSource, name_in_path, name_origin
+from bbedge.readers.choices import ABOVE, Candidate, Decision, NameSource, name_in_path, name_origin
 from bbedge.readers.evidence import (
     GROUP,
     INDEX,
@@ -23,6 +23,7 @@ from bbedge.readers.evidence import (
     RULES,
     SPEAKS,
     VERDICT,
+    are_models,
     is_called,
     may_be_less,
     plain_name,
@@ -37,33 +38,33 @@ from bbedge.text import shown
 
 Values = Sequence[object]
 _PLAIN = (str, Real, Decimal)
-_WIDE = (Argument("format", "wide"),)
+_WIDE = Argument("format", "wide")
+_WHEN = {
+    "wide": "if there is a column for every model",
+    "file": "if every file is of one model",
+    "folder": "if every folder is of one model",
+    ABOVE: "if every folder of folders is of one model",
+}
+"""When to pass an option that names models, by its value."""
 # Rows that are looked at, in all files together, and at least in each.
 _ROWS, _LEAST = 20_000, 200
 # A column with more values is no list of models; and what part of all pairs makes a table of two columns.
 _FEW, _COMPLETE = 50, 0.8
 _MOST_CANDIDATES, _EXAMPLES, _WIDTH = 8, 3, 28
-_QUESTIONS: Mapping[Role, tuple[str, str]] = {
-    "model": ("What is compared? Which column, or what in the path, names the model?", "No column names the model."),
-    "item": (
-        "Which column names the item?",
-        "No column looks like the item: something that every model has once.",
-    ),
-    "score": (
-        "Which column is the score?",
-        "No column looks like a score: numbers, true and false, or passed and failed, that are not always the same.",
-    ),
+_QUESTIONS: Mapping[Role, str] = {
+    "model": "What is compared? Which column, or what in the path, names the model?",
+    "item": "Which column names the item?",
+    "score": "Which column is the score?",
+}
+_NONE: Mapping[Role, str] = {
+    "item": "No column looks like the item: something that every model has once.",
+    "score": "No column looks like a score: numbers, true and false, or passed and failed, that are not always the "
+    "same.",
 }
 """What to ask, and what to say where there is no answer."""
 _KEYS, _OF_KEYS = "What do the keys of the document name?", cast("Sequence[Role]", ("model", "item"))
 _NAME = re.compile(r"(?!(None|nan)$|-?\d*\.\d+$)(?s:.)+", re.IGNORECASE)
 """What may name an item: anything but a number with decimals."""
-_SAYS_NOTHING = re.compile(
-    r"(results?|scores?|outputs?|predictions?|data|samples?|eval(uation)?s?|runs?|final|part|shard|split|train|dev|valid(ation)?|test|"
-    r"seed|trial|attempt|round|fold|epoch|temp(erature)?|shots?|zero|few|cot|greedy|prompt|[tvz]|[^a-z])*",
-    re.IGNORECASE,
-)
-"""Names of files that say what is in them, a number, a date or a setting."""
 
 
 def leaves(row: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
@@ -154,7 +155,8 @@ class Sketch:
 
     def free(self, role: Role) -> list[str]:
         """Those of them whose names do not speak against the role."""
-        return [name for name in self.others(role) if not is_called(name, role, "against")]
+        others = [name for name in self.others(role) if role != "item" or not is_called(name, "model", "for")]
+        return [name for name in others if not is_called(name, role, "against")]
 
 
 def _is_crossed(one: Iterable[object], other: Iterable[object]) -> bool:
@@ -267,7 +269,7 @@ def decide(
 ) -> tuple[tuple[Argument, ...], tuple[Decision, ...]]:
     """The columns of the open roles, where one reading is left; otherwise what has to be decided, for each of them.
 
-    ``of_path`` is what to pass if the paths name the models.
+    ``of_path`` is what to pass if the paths name the models; several such arguments if that is not certain.
     """
     sketch = Sketch(tables, reading)
     lacking = [role for role in ROLES if role not in OPTIONAL and sketch.known[role] is None]
@@ -277,12 +279,14 @@ def decide(
         # A document may be a summary of models, or hold the items of one.
         return (), (Decision(question=_KEYS, candidates=tuple(sketch.candidate(role, KEY) for role in _OF_KEYS)),)
     found: dict[Role, tuple[str | None, Sequence[str]]] = {"item": _items(sketch)}
+    if KEY in sketch.columns and not found["item"][1]:
+        found["item"] = None, [KEY]
     item = sketch.known["item"] or sketch.columns.get(found["item"][0] or "")
     found |= {"model": _models(sketch, item), "score": _scores(sketch, item)}
     made: dict[Role, tuple[Argument, ...]]
     made = {role: (Argument("column", {role: name}),) for role in lacking if (name := found[role][0]) is not None}
     # Files of one model each have the same items; and where a column may name the models, the path is a guess.
-    if item and not found["model"][1] and _are_models(sketch.files, of_path) and _are_alike(sketch, item):
+    if item and not found["model"][1] and are_of_models(sketch.files, of_path) and _are_alike(sketch, item):
         made.setdefault("model", tuple(of_path))
     if len(made) >= len(lacking):
         return tuple(argument for role in lacking for argument in made[role]), ()
@@ -295,16 +299,17 @@ def _decision(
     sketch: Sketch, role: Role, found: str | None, could_be: Sequence[str], of_path: Sequence[Argument]
 ) -> Decision:
     names = could_be[:_MOST_CANDIDATES] if found is None else [found]
-    others = {"if every file is of one model": of_path[:1], "if there is a column for every model": _WIDE}
-    candidates = (
-        *(sketch.candidate(role, name) for name in names),
-        *(
-            Candidate(argument=argument, reasons=(why,))
-            for why, arguments in (others.items() if role == "model" else ())
-            for argument in arguments
-        ),
-    )
-    return Decision(question=_QUESTIONS[role][not candidates], candidates=candidates)
+    candidates = tuple(sketch.candidate(role, name) for name in names)
+    if role == "model":
+        return model_decision((*of_path, _WIDE), candidates)
+    return Decision(question=(_QUESTIONS if candidates else _NONE)[role], candidates=candidates)
+
+
+def model_decision(of_path: Sequence[Argument], columns: Sequence[Candidate] = ()) -> Decision:
+    """What is compared, where neither columns nor paths name models for certain."""
+    named = (each for each in of_path if each.name != "replicate_from")
+    others = (Candidate(argument=each, reasons=(_WHEN.get(str(each.value), _WHEN["file"]),)) for each in named)
+    return Decision(question=_QUESTIONS["model"], candidates=(*columns, *others))
 
 
 def _are_alike(sketch: Sketch, item: Values) -> bool:
@@ -322,10 +327,13 @@ def is_text(values: Values) -> bool:
     return all(str(value).strip("0123456789(),' ") for value in values)
 
 
-def _are_models(files: Values, of_path: Sequence[Argument]) -> bool:
-    """Whether paths may name models: there is one file, or what is to be taken from the paths is no number or date."""
+def are_of_models(files: Iterable[object], of_path: Sequence[Argument]) -> bool:
+    """Whether paths name models: there is one file, or what is to be taken from the paths is called as models are.
+
+    Files of prompts, languages, judges or parts of the data have names, too.
+    """
     paths = {str(path) for path in files}
-    source = NameSource.parse(str(of_path[0].value), role="model") if of_path else None
-    return source is not None and (
-        len(paths) == 1 or not all(_SAYS_NOTHING.fullmatch(source.in_path(path, "model") or "") for path in paths)
-    )
+    if not of_path or len({each.name for each in of_path}) < len(of_path):
+        return False
+    source = NameSource.parse(str(of_path[0].value), role="model")
+    return len(paths) == 1 or are_models([source.in_path(path, "model") or "" for path in sorted(paths)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -59,7 +60,7 @@ RULES = (
         "it is called what scores are called",
         _LAST,
         "scores?|correct(ness)?|accuracy|acc|em|exact_match|match(ed)?|f1|reward|pass(ed|es)?|pass@1|success(ful)?|succeeded|"
-        "solved|resolved|verified|win|won|right|grade|graded|rating|verdict|bleu|rouge_?[12l]?|meteor|chrf|bertscore|ndcg|mrr|"
+        "solved|resolved|verified|win|won|right|hits?|grade|graded|rating|verdict|bleu|rouge_?[12l]?|meteor|chrf|bertscore|ndcg|mrr|"
         "recall|precision|relevanc[ey]|faithfulness|groundedness|similarity|helpfulness|quality|fluency|coherence|"
         "usefulness|completeness|factuality|follow_all_instructions|is_follow_instructions?",
     ),
@@ -85,7 +86,7 @@ RULES = (
         "against",
         "what an answer took, or when it was given",
         _ANYWHERE,
-        "tokens?|price|usd|cost|time|latency|duration|runtime|elapsed|seconds?|secs?|ms|length|len|size|chars?|words?|date|"
+        "n?tokens?|price|usd|cost|time|latency|duration|runtime|elapsed|seconds?|secs?|ms|length|len|size|chars?|words?|date|"
         "timestamp|created|updated|at|year|month|day|memory|speed|throughput",
     ),
     Rule(
@@ -185,6 +186,15 @@ RULES = (
 """What names say. Shapes say the rest: :mod:`bbedge.readers.decisions`."""
 PART_OF_ITEM = re.compile(_LAST.format("turns?|turn_(id|idx|index|no|number)|sub_?task|sub_?question|part"))
 """Names of columns that number parts of one item."""
+_FAMILY = re.compile(
+    r"(?<![a-z])(gpt|chatgpt|o[134]|claude|sonnet|opus|haiku|gemini|gemma|palm|(code)?llama|tulu|olmo|vicuna|alpaca|mi[sx]tral|"
+    r"(code|mini|magi)stral|qwen|qwq|deepseek|phi|grok|command|cohere|aya|yi|falcon|pythia|zephyr|nova|jamba|dbrx|kimi|glm|"
+    r"chatglm|minimax|nemotron|granite|intern(lm|vl)|baichuan|starcoder2?|wizard(lm|coder|math)|solar|smollm|stablelm|"
+    r"hermes|exaone|hunyuan|ernie|doubao|bloomz?|opt|t5|bert|whisper|wav2vec)(?![a-z])|(?<![0-9a-z])[0-9.]+b(?![a-z])",
+    re.IGNORECASE,
+)
+"""Families of models, and numbers of parameters."""
+_SETTING = re.compile(_ANYWHERE.format("[0-9]*shots?|zero|few|cot|temp(erature)?|prompts?|seed|fold|split|baseline"))
 VERDICT = re.compile(
     r"pass(ed)?|fail(ed|ure)?|success(ful)?|(in)?correct|wrong|yes|no|(un)?resolved|(un)?solved|[ci]", re.IGNORECASE
 )
@@ -194,6 +204,13 @@ NO_SCORE = re.compile(
 )
 """Names of columns of numbers that do not make a table one of scores."""
 _LESS = re.compile(_ANYWHERE.format(_LESS_IS_BETTER))
+_ATTACK = re.compile(_ANYWHERE.format("attack(er|s)?|jailbr(oken|eaks?)|adversarial|red_?team(ing)?|injections?"))
+_BENCHMARK = re.compile(
+    r"(mmlu|gsm|math|arc|hella_?swag|wino(grande)?|truthful_?qa|bbh|big_?bench|gpqa|ifeval|if_eval|musr|human_?eval|mbpp|piqa|siqa|"
+    r"boolq|drop|trivia_?qa|agi_?eval|c_?eval|cmmlu|bfcl|swe_?bench|live_?code_?bench|aime|mt_?bench|alpaca_?eval|arena_?hard|mmmu|"
+    r"math_?vista|doc_?vqa|chart_?qa|lambada|open_?book_?qa|squad|copa|mgsm|simple_?qa|hle|tau2?_?bench)(?![a-z]).*"
+)
+"""Names of benchmarks."""
 
 
 def plain_name(name: str) -> str:
@@ -220,6 +237,35 @@ def is_called(name: str, role: Role, speaks: Speaks) -> bool:
     return bool(rules_for(name, role, speaks))
 
 
+def are_models(names: Sequence[str]) -> bool:
+    """Whether most of the names are names of models.
+
+    >>> are_models(["gpt-4o", "Llama-3.1-8B"]), are_models(["plain", "cot"]), are_models(["judge_gpt4", "judge_claude"])
+    (True, False, False)
+    """
+    named = [name for name in names if _FAMILY.search(name) and not is_called(name, "model", "against")]
+    return 2 * len(named) > len(names) and not are_settings(names)
+
+
+def are_settings(names: Sequence[str]) -> bool:
+    """Whether names differ in words for prompts or settings.
+
+    >>> are_settings(["baseline", "cot"]), are_settings(["seed 1", "seed 2"])
+    (True, False)
+    """
+    return len({tuple(match[0] for match in _SETTING.finditer(plain_name(name))) for name in names}) > 1
+
+
+def are_benchmarks(names: Sequence[str]) -> bool:
+    """Whether most of the names are those of different benchmarks, so that their scores are means.
+
+    >>> are_benchmarks(["MMLU-Pro", "gsm8k", "Overall"]), are_benchmarks(["math-1", "math-2", "math-3"])
+    (True, False)
+    """
+    found = (_BENCHMARK.fullmatch(plain_name(name)) for name in names)
+    return 2 * len({each[1] for each in found if each}) > len(names)
+
+
 def may_be_less(name: str) -> bool:
     """Whether less may be better, by the name of a score or a metric.
 
@@ -229,12 +275,14 @@ def may_be_less(name: str) -> bool:
     return _LESS.search(plain_name(name)) is not None
 
 
-def check_name(name: str, place: str, *, of: str, ranged: bool = False) -> None:
+def check_name(name: str, place: str, *, of: str, ranged: bool = False, beside: Sequence[str] = ()) -> None:
     """Raise if the name of a score leaves open whether more is better; ``of`` says what it names.
 
-    Where metrics are ``ranged``, each has a range of its own, which says it.
+    Where metrics are ``ranged``, each has a range of its own, which says it. A success ``beside`` a column of attacks
+    may be that of the attack.
     """
-    if may_be_less(name):
+    attack = next((each for each in beside if _ATTACK.search(plain_name(each))), None)
+    if may_be_less(name) or attack is not None:
         own = Argument("metric_range", {shown(name): (Blank("WORST"), Blank("BEST"))})
         less, more = own if ranged else Argument("less_is_better", True), Argument("less_is_better", False)
         raise OpenChoiceError.asking(
@@ -243,7 +291,8 @@ def check_name(name: str, place: str, *, of: str, ranged: bool = False) -> None:
                 Candidate(argument=less, reasons=("if lower ones are",)),
                 Candidate(argument=more, reasons=("if higher ones are",)),
             ),
-            f"{place}: by its name, less may be better for the {of} {quoted(name)}; pass ",
+            f"{place}: by its name, less may be better for the {of} {quoted(name)}"
+            f"{'' if may_be_less(name) else f' beside {quoted(str(attack))}'}; pass ",
             less,
             " if so, or ",
             more,

@@ -9,7 +9,9 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, Unpack
+
+from msgspec import structs
 
 from bbedge.errors import Argument, Blank, DomainError, FormatError
 from bbedge.readers.choices import IncompletePolicy
@@ -30,6 +32,14 @@ class DataFrameLike(Protocol):
         """The columns or their names."""
 
 
+class Wanted(TypedDict, total=False):
+    """What is wanted of scores besides the scores; :func:`read_scores` describes it."""
+
+    least_models: int
+    identify: bool
+    provenance: bool
+
+
 def read_scores(
     *sources: str | os.PathLike[str] | DataFrameLike,
     least_models: int = 2,
@@ -43,9 +53,9 @@ def read_scores(
     Sources are paths (.csv and .tsv, .jsonl, all of these also with .gz, .parquet, logs), folders, patterns with ``*``,
     or data frames; their rows are put together. ``-`` reads a table from standard input. Fewer than ``least_models``
     models are refused. ``identify`` adds the hashes of the files, by which a board remembers where its scores came
-    from; ``provenance`` adds names, sizes and hashes, which a certificate states. Without both, files are not read
-    again to be hashed. The options are those of the command line, under the same names; where one may be repeated,
-    pass a text or several.
+    from; ``provenance`` adds names, sizes and hashes, and how files were read, which a certificate states. Without
+    both, files are not read again to be hashed. The options are those of the command line, under the same names; where
+    one may be repeated, pass a text or several.
 
     ``blocks`` is ``None`` (the block column if there is one, otherwise every item for itself), ``"item"``, ``"one"``,
     or the name of a column or of a field of the log such as ``metadata.dialogue_id``. ``column`` names the column of a
@@ -116,11 +126,14 @@ def scores_in(
         only_files = all(isinstance(each, str | os.PathLike) for each in sources)
         found = source_files(rows.sources.files)
         listing = [] if rows.described.path is None else [source_file(rows.described.path)]
+        # Which means are compared is not known here: whoever compares them states it.
+        stated = structs.replace(reading.stated, macro=None, weights=None, views=None)
         return replace(
             scores,
             files=tuple(sorted({each.sha256 for each in found})) if identify else (),
             # With data frames among the sources, the files are not all.
             sources=tuple(sorted([*found, *listing])) if provenance and only_files else None,
+            reading=stated if provenance and stated.changed() else None,
         )
 
 

@@ -37,7 +37,7 @@ from bbedge.readers.tables.json_rows import (
     kind_of_json,
     record_list,
 )
-from bbedge.readers.tables.roles import chosen_columns
+from bbedge.readers.tables.roles import chosen_columns, usual_columns
 from bbedge.readers.tools import readers, recognised
 from bbedge.records.notes import Note, files_beside
 from bbedge.records.reading import Reading
@@ -166,6 +166,8 @@ class _Search:
         self.found.unread = [path for path in self.found.unread if path not in tables]
         for path in tables:
             self.add(Source(path=path, reader=None))
+        if not paths:
+            raise FormatError(f"{shown_path(given)}: no files there; name hidden files, which are left alone")
         if not tables:
             seen = "".join(f"\n{shown_path(path)}{_seen(path)}" for path in paths[:_MOST_REFUSED])
             raise FormatError(
@@ -340,8 +342,12 @@ def _seen(path: str) -> str:
     if not is_regular(path):
         return ": "
     seen = Glimpse.of(path)
+    if path.lower().endswith(ZIP):
+        return ": an archive, which is read if it is named itself; "
     if seen.first:
-        return f" with the keys {listed(seen.first, limit=12)}: "
+        one = usual_columns(tuple(seen.first), "item") and usual_columns(tuple(seen.first), "score")
+        advice = "a single record; write the records of all files into one list, or as JSON lines; " if one else ""
+        return f" with the keys {listed(seen.first, limit=12)}: {advice}"
     return f": begins with {quoted(shown(seen.head[:60].decode(errors='replace'), 40))}; "
 
 

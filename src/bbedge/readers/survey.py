@@ -16,9 +16,9 @@ from bbedge.readers.assemble.missing_refusal import MissingByModel, MissingCells
 from bbedge.readers.candidates import Proposal, proposed
 from bbedge.readers.choices import ChoiceNeededError, Decision
 from bbedge.readers.limits import LimitError, limited
-from bbedge.readers.logs.contract import open_log
 from bbedge.readers.logs.fields import field_paths
 from bbedge.readers.logs.naming import Differing, differing_arguments, model_in
+from bbedge.readers.logs.table import log_of
 from bbedge.readers.read_scores import scores_in
 from bbedge.readers.sources import Source, find_sources, open_table
 from bbedge.readers.tables.columns import Role
@@ -159,6 +159,8 @@ class Survey:
     """Arguments in which logs of one model differ, if no field was chosen to name models."""
     proposal: tuple[Argument, ...] = ()
     """Arguments with which they could be read, or would come closer to it; made without the scores."""
+    left: BbedgeError | None = None
+    """Why they cannot be read even so."""
     decisions: tuple[Decision, ...] = ()
     """What has to be decided before any command is proposed."""
 
@@ -210,6 +212,7 @@ def survey(
         missing={} if gaps is None else gaps.missing,
         differing=() if reading.model_from is not None else differing_arguments(count.runs),
         proposal=proposal.arguments,
+        left=proposal.left if proposal.arguments and not (proposal.decisions or to_choose) else None,
         decisions=proposal.decisions,
     )
 
@@ -239,7 +242,7 @@ def _file_facts(source: Source, reading: Reading, count: SampleCounts) -> FileFa
             repeats=1,
             errors=0,
         )
-    log = open_log(source.reader, source.path)
+    log = log_of(source.reader, source.path, reading)
     errors, samples, repeats = count.errors, 0, set()
     for sample in log.samples():
         samples += 1

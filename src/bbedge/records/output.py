@@ -85,7 +85,7 @@ class Output(Strict, frozen=True, kw_only=True):
 
     @property
     def picture(self) -> Path | None:
-        """The picture of the page, beside it; none if nobody is told where it will be."""
+        """The picture of the page, beside it; none if it is not stated where the page will be."""
         return self.html.with_suffix(".png") if self.html and self.base_url else None
 
     def address(self, file: Path | None) -> str | None:

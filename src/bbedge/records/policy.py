@@ -8,15 +8,16 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 from msgspec import UNSET, field, structs
 
-from bbedge.errors import DesignError, DomainError, FormatError
+from bbedge.errors import Argument, DesignError, DomainError, FormatError
 from bbedge.records.codec import convert, parse_toml, plain, to_json
 from bbedge.records.options import Options, SharedOptions
+from bbedge.records.reading import Reading
 from bbedge.records.values import HEADLINE, MOST_SHARES, Name, Number, Sparse, Strict, changed
-from bbedge.text import quoted
+from bbedge.text import quoted, shown
 
 ClaimKind = Literal["not_worse_by", "better_by", "at_least", "cheaper_by", "equal_within"]
 """What a claim says of the candidate's mean: against the baseline's, a floor, or a part of the baseline's cost."""
@@ -212,7 +213,7 @@ class Policy(SharedOptions, Sparse, frozen=True, kw_only=True, omit_defaults=Tru
         """Where it comes from, for messages; not a part of what it says."""
         return str(self.__dict__.get("source", "the policy"))
 
-    def changed(self, **changes: Any) -> Policy:  # noqa: ANN401 - any of its fields
+    def changed(self, **changes: Any) -> Self:  # noqa: ANN401 - any of its fields
         """The same policy with other values, for messages from the same source."""
         found = changed(self, **changes)
         found.__dict__["source"] = self.source
@@ -260,6 +261,21 @@ class Policy(SharedOptions, Sparse, frozen=True, kw_only=True, omit_defaults=Tru
     def suite(self) -> dict[str, Any]:
         """The means that its views are about, as arguments of :func:`~bbedge.suite_options`."""
         return {"macro": self.macro, "weights": self.weights, "views": self.views, "metric": self.metric}
+
+    def with_metrics(self, reading: Reading) -> tuple[Self, Reading]:
+        """The same, and how its scores are read, with the metrics and ranges that either of them names."""
+        named, given = self.metric or (), reading.metric
+        if named and given and named != given:
+            raise DomainError(
+                f"{self.source}: metric = {quoted(named[0])} is not ", Argument("metric", shown(given[0])), "; drop one"
+            )
+        chosen = named or given
+        reading = structs.replace(reading, metric=chosen)
+        if self.metric_ranges:
+            if reading.metric_range:
+                raise DomainError(f"{self.source} declares the ranges of metrics; leave out ", Argument("metric_range"))
+            reading = reading.with_argument(Argument("metric_range", self.metric_ranges))
+        return self.changed(metric=chosen if chosen and "metric" in self.columns else None), reading
 
     @property
     def content(self) -> dict[str, Any]:

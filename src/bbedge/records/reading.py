@@ -284,10 +284,11 @@ class Reading(ReadingRecord, frozen=True, kw_only=True):
         return record_from_arguments(cls, {name: _plain(name, value) for name, value in options.items()})
 
     def with_argument(self, argument: Argument) -> Self:
-        """The same with one more choice; an option that may be repeated keeps what it has."""
-        value = _plain(argument.name, argument.value)
-        if argument.name in REPEATED:
-            value = (*getattr(self, argument.name), *value)
+        """The same with one more choice; one that may be repeated keeps what it has."""
+        value, repeated = _plain(argument.name, argument.value), argument.name in REPEATED
+        value = (*getattr(self, argument.name), *value) if repeated else value
+        if argument.name == "column":  # a role has one, the last that was named
+            value = tuple({each.partition("=")[0]: each for each in value}.values())
         return structs.replace(self, **{argument.name: value})
 
     @property

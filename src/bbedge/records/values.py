@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from fractions import Fraction
 from typing import Annotated, Any, Literal, TypedDict, TypeVar
 
@@ -15,6 +15,8 @@ from bbedge.text import quoted
 
 S = TypeVar("S", bound=Struct)
 T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 
 LARGEST = sys.float_info.max
 LARGEST_COUNT = 2**53
@@ -129,6 +131,18 @@ class ScaleArgument(TypedDict, total=False):
     """The argument that a design and the reading of scores share."""
 
     score_range: tuple[float, float]
+
+
+def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    """The values of every key, in order.
+
+    >>> grouped([("a", 1), ("b", 2), ("a", 3)])
+    {'a': [1, 3], 'b': [2]}
+    """
+    found: dict[K, list[V]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
 
 
 class Strict(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -2,6 +2,9 @@
 
 :mod:`folder` has the files and what is frozen in them, :mod:`tiles` brings a panel in, strip by strip, and does the
 work on one tile, :mod:`leaderboard` puts it together and concludes from a packed matrix of edges.
+
+What is derived from a state is written before the state that says so, so that every step can be repeated after a kill:
+keep that order. What is concluded is what :mod:`bbedge.core` concludes with all pairs in memory.
 """
 
 from bbedge.scale.folder import TiledLook

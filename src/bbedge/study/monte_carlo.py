@@ -28,8 +28,8 @@ from scipy.special import betaincinv
 from bbedge._version import __version__
 from bbedge.core.arrays import Floats, load_arrays, write_archive
 from bbedge.errors import Argument, DataError, DomainError, FormatError
-from bbedge.files import replacing, system_errors
-from bbedge.records.values import Strict
+from bbedge.files import csv_text, replacing, system_errors
+from bbedge.records.values import Strict, grouped
 from bbedge.study.contenders import METRICS
 from bbedge.study.study import Contest, Record, RepetitionSeeds, Setting, Study, StudyColumn
 from bbedge.text import shown_path
@@ -230,10 +230,7 @@ class StudyResults:
 
     @cached_property
     def _curves(self) -> dict[tuple[str, str, str], list[StudyNumber]]:
-        curves: dict[tuple[str, str, str], list[StudyNumber]] = {}
-        for row in self.rows:
-            curves.setdefault((row.setting, row.method, row.metric), []).append(row)
-        return curves
+        return grouped(((row.setting, row.method, row.metric), row) for row in self.rows)
 
     def settings(self) -> tuple[str, ...]:
         """Names of the settings, in order."""
@@ -258,12 +255,11 @@ class StudyResults:
 
     def to_csv(self) -> str:
         """The rows as a table, in a fixed number of digits."""
-        buffer = io.StringIO()
-        writer = csv.writer(buffer, lineterminator="\n")
-        writer.writerow([each.name for each in fields(StudyNumber)])
-        for setting, method, metric, replicate, *numbers in map(astuple, self.rows):
-            writer.writerow([setting, method, metric, replicate or "", *(f"{each:.{_DIGITS}g}" for each in numbers)])
-        return buffer.getvalue()
+        rows = (
+            (setting, method, metric, replicate or "", *(f"{each:.{_DIGITS}g}" for each in numbers))
+            for setting, method, metric, replicate, *numbers in map(astuple, self.rows)
+        )
+        return csv_text([each.name for each in fields(StudyNumber)], rows)
 
     @classmethod
     def from_csv(cls, text: str, *, repetitions: int) -> StudyResults:

@@ -25,6 +25,7 @@ from bbedge.core.views import HEADLINE
 from bbedge.errors import FormatError
 from bbedge.records.certificate import Document, Matrix
 from bbedge.records.notes import files_beside
+from bbedge.records.values import grouped
 from bbedge.text import quoted, shown
 from bbedge.verify.differences import AT_THRESHOLD, KEPT, ROUNDING, compare, score_scale
 from bbedge.verify.timeline import Contradictions, history_contradictions
@@ -61,10 +62,8 @@ def _view_contradictions(parts: Parts) -> Contradictions:
         is_whole and bool(parts.document.contradicted) != found,
         "'contradicted' is not what follows from 'contradictions' and 'crossed_intervals'",
     )
-    of_target: dict[bool, list[float]] = {}
-    for each in (parts, *parts.views):
-        of_target.setdefault(each.is_about_new_items, []).append(each.share)
-    together = list(map(sum, of_target.values()))
+    of_targets = grouped((each.is_about_new_items, each.share) for each in (parts, *parts.views))
+    together = list(map(sum, of_targets.values()))
     yield max(together) > 1.0 + WHOLE, "the shares of the views are more than all of alpha"
     yield (
         is_whole and (min(together) < 1.0 - WHOLE or len(together) * parts.target_share != 1.0),

@@ -11,6 +11,8 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec import structs
+
 from bbedge._version import __version__
 from bbedge.board import Board
 from bbedge.certificate.certificate import Certificate
@@ -22,6 +24,7 @@ from bbedge.core.views import SuiteOptions
 from bbedge.errors import Argument, BbedgeError, BoardError, DomainError, NoBoardError
 from bbedge.records.certificate import Document
 from bbedge.records.notes import NoteKind
+from bbedge.records.reading import Reading, ReadingRecord
 from bbedge.text import counted, listed, shown
 from bbedge.verify.checks import Check, GivenCertificate, Status, Verification, own_checks
 from bbedge.verify.differences import OF_SCORES, OF_TABLE_OF_BOARD, compare, compare_files, compare_notes
@@ -32,12 +35,30 @@ from bbedge.verify.recompute import (
     design_hashes,
     design_of,
     document_from_table,
+    has_steps,
     leaderboard_from_scores,
     needs_suite,
     stated_suite,
 )
 
 Write = Callable[[Argument], str]
+
+
+def reading_of(document: Document, given: Reading) -> tuple[ReadingRecord, Reading]:
+    """How the scores of a certificate were read, with what is given besides: to be compared, and to read files by.
+
+    Files are read by what its design says where nothing else is given.
+    """
+    stated = document.provenance and document.provenance.reading
+    reading = given.with_stated(stated) if stated else given
+    found: dict[str, object] = {"score_range": document.design.score_range}
+    if document.board or has_steps(document):
+        found["incomplete"] = "worst-case"  # what was not run is no gap: verification tells them apart
+    else:
+        policies = ("stopped" if document.stopped else "", "worst-case" if document.design.gaps == "worst-case" else "")
+        found["incomplete"] = ",".join(filter(None, policies)) or "refuse"
+    wanted = {name: value for name, value in found.items() if name not in reading.changed()}
+    return reading.stated, structs.replace(reading, **wanted)
 
 
 def verify_certificate(

@@ -13,7 +13,7 @@ from bbedge.core.checkpoints import first_run_plan
 from bbedge.core.leaderboard import Certifier
 from bbedge.errors import BoardError, CopiedReplicateError, DataError, DesignError
 from bbedge.ledger.archive import export_lines, import_lines
-from bbedge.ledger.chain import pack
+from bbedge.ledger.chain import pack_scores
 from bbedge.records.design import CheckpointRule
 from bbedge.records.events import ReplicateAdded, checkpoint_place, upto_at
 from bbedge.verify.ledger import verify_session
@@ -347,7 +347,7 @@ def test_another_order_is_found(tmp_path):
 
 def test_a_changed_score_of_a_part_is_found(tmp_path):
     board = life(tmp_path / "board.db")
-    changed = pack(1.0 - np.ones(6))
+    changed = pack_scores(1.0 - np.ones(6))
     with closing(sqlite3.connect(tmp_path / "board.db")) as connection, connection:
         place = checkpoint_place(6)
         connection.execute(

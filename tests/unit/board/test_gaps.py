@@ -15,7 +15,7 @@ from bbedge.core.leaderboard import certify_design
 from bbedge.core.scores import Scores
 from bbedge.errors import BbedgeError, BoardError, CopiedReplicateError
 from bbedge.ledger.archive import import_file, import_lines
-from bbedge.ledger.chain import checksum, pack
+from bbedge.ledger.chain import checksum, pack_scores
 from bbedge.verify.ledger import verify_session
 from unit.board.forging import parsed
 
@@ -86,7 +86,9 @@ def test_gaps_are_stored_as_gaps(tmp_path, rng):
     for place, event in enumerate(board.events[1:]):
         counts = {model: int(np.isnan(array[place, row]).sum()) for row, model in enumerate(ABC)}
         assert event.content.gaps == {model: count for model, count in counts.items() if count}
-        assert event.content.vectors == {model: checksum(pack(array[place, row])) for row, model in enumerate(ABC)}
+        assert event.content.vectors == {
+            model: checksum(pack_scores(array[place, row])) for row, model in enumerate(ABC)
+        }
     done = board.verify()
     board.export(tmp_path / "all.jsonl")
     assert import_file(tmp_path / "all.jsonl", tmp_path / "copy.db", verify=verify_session) == done
@@ -294,8 +296,8 @@ def _replace(forged, place, model, array):
     row = forged.rows[place]
     for vector in row["vectors"]:
         if vector[2] == model:
-            vector[3] = base64.b64encode(pack(array)).decode()
-    row["content"]["vectors"][model] = checksum(pack(array))
+            vector[3] = base64.b64encode(pack_scores(array)).decode()
+    row["content"]["vectors"][model] = checksum(pack_scores(array))
     missing = int(np.isnan(array).sum())
     row["content"]["gaps"] = {
         name: count for name, count in (row["content"]["gaps"] | {model: missing}).items() if count

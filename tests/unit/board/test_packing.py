@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from bbedge.errors import BoardError
 from bbedge.ledger import chain as packing
-from bbedge.ledger.chain import checksum, digest, missing_checksum, pack, unpack
+from bbedge.ledger.chain import checksum, digest, missing_checksum, pack_scores, unpack_scores
 
 KINDS = {
     "binary": st.sampled_from([0.0, 1.0]),
@@ -53,11 +53,11 @@ SAMPLES = {
 @pytest.mark.parametrize("name", SAMPLES)
 def test_what_was_packed_comes_back(name):
     scores = SAMPLES[name]
-    data = pack(scores)
-    back = unpack(data, len(scores))
+    data = pack_scores(scores)
+    back = unpack_scores(data, len(scores))
     assert back.dtype == np.float64
     np.testing.assert_array_equal(back, scores)
-    assert pack(back) == data
+    assert pack_scores(back) == data
     back[:] = 0.0  # our own copy, not a view of the bytes
 
 
@@ -66,34 +66,34 @@ def test_what_was_packed_comes_back(name):
     st.sampled_from(sorted(KINDS)).flatmap(lambda kind: arrays(np.float64, st.integers(0, 300), elements=KINDS[kind]))
 )
 def test_packing_loses_nothing_and_is_canonical(scores):
-    data = pack(scores)
-    back = unpack(data, len(scores))
+    data = pack_scores(scores)
+    back = unpack_scores(data, len(scores))
     np.testing.assert_array_equal(back, scores)
-    assert pack(back) == data == pack(scores[::-1][::-1]) == pack(scores.astype(">f8"))
+    assert pack_scores(back) == data == pack_scores(scores[::-1][::-1]) == pack_scores(scores.astype(">f8"))
 
 
 def test_a_negative_zero_is_a_zero():
-    assert pack(np.array([-0.0, 1.0])) == pack(np.array([0.0, 1.0]))
-    assert pack(np.array([-0.0, 0.5])) == pack(np.array([0.0, 0.5]))
+    assert pack_scores(np.array([-0.0, 1.0])) == pack_scores(np.array([0.0, 1.0]))
+    assert pack_scores(np.array([-0.0, 0.5])) == pack_scores(np.array([0.0, 0.5]))
 
 
 def test_a_missing_score_is_packed_the_same_whatever_the_bits_of_its_nan():
     plain, other = np.array([0.0, np.nan, 0.5]), np.array([0.0, np.nan, 0.5])
     other.view(np.uint64)[1] = 0xFFF8_0000_DEAD_BEEF
     assert np.isnan(other[1])
-    assert pack(other) == pack(plain)
-    back = unpack(pack(other), 3)
+    assert pack_scores(other) == pack_scores(plain)
+    back = unpack_scores(pack_scores(other), 3)
     np.testing.assert_array_equal(back.view(np.uint64), plain.view(np.uint64))
 
 
 def test_complete_scores_are_packed_as_by_earlier_versions():
     """Heads that were published cover these bytes."""
-    assert [checksum(pack(SAMPLES[name]))[:16] for name in ("binary", "levels", "floats")] == CHECKSUMS
+    assert [checksum(pack_scores(SAMPLES[name]))[:16] for name in ("binary", "levels", "floats")] == CHECKSUMS
 
 
 @pytest.mark.parametrize("count", [1, 8, 9, 300])
 def test_the_checksum_of_scores_that_are_all_missing(count):
-    assert missing_checksum(count) == checksum(pack(np.full(count, np.nan)), count)
+    assert missing_checksum(count) == checksum(pack_scores(np.full(count, np.nan)), count)
     assert missing_checksum(count) != missing_checksum(count + 1)
 
 
@@ -101,17 +101,17 @@ def test_different_scores_have_different_checksums():
     base = many_floats(50)
     other = base.copy()
     other[17] = np.nextafter(other[17], 1.0)
-    assert checksum(pack(base)) != checksum(pack(other))
-    assert checksum(pack(np.zeros(8))) != checksum(pack(np.zeros(9)))
+    assert checksum(pack_scores(base)) != checksum(pack_scores(other))
+    assert checksum(pack_scores(np.zeros(8))) != checksum(pack_scores(np.zeros(9)))
     assert digest(b"") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 
 def test_sizes():
     n = 12_032
     rng = np.random.default_rng(2)
-    assert len(pack((rng.random(n) < 0.5).astype(float))) == 1 + n // 8
-    assert len(pack(rng.integers(0, 11, n) / 10)) < n + 200
-    assert len(pack(rng.random(n))) < 8.1 * n
+    assert len(pack_scores((rng.random(n) < 0.5).astype(float))) == 1 + n // 8
+    assert len(pack_scores(rng.integers(0, 11, n) / 10)) < n + 200
+    assert len(pack_scores(rng.random(n))) < 8.1 * n
     # Ten models, twenty replicates: well under 10 MB, with room for the ledger and the saved evidence.
     assert 10 * 20 * (1 + n // 8) < 0.4e6
 
@@ -140,26 +140,26 @@ def test_sizes():
         (b"F" + zlib.compress(np.array([0.5, np.nan, *many_floats(300)]).tobytes(), 6), 302),  # a gap as a number
         (b"L" + zlib.compress(b"\x01" + np.array([0.5, np.nan]).tobytes() + b"\0\x01", 6), 2),
         (b"F" + zlib.compress(np.array([0.5, 0.5]).tobytes(), 6), 2),  # should be levels
-        (pack(np.full(5, 0.5)), 6),
-        (pack(many_floats(300)), 299),
-        (pack(many_floats(300))[:-1], 300),
-        (pack(many_floats(300)) + b"\0", 300),
+        (pack_scores(np.full(5, 0.5)), 6),
+        (pack_scores(many_floats(300)), 299),
+        (pack_scores(many_floats(300))[:-1], 300),
+        (pack_scores(many_floats(300)) + b"\0", 300),
     ],
 )
 def test_damaged_bytes_are_refused(data, count):
     with pytest.raises(BoardError, match="a stored score vector is damaged"):
-        unpack(data, count)
+        unpack_scores(data, count)
 
 
 @examples(200)
 @given(data=st.data())
 def test_any_flipped_byte_gives_other_scores_or_a_refusal(data):
     scores = data.draw(st.sampled_from([SAMPLES[name] for name in SAMPLES if name != "empty"]))
-    packed = bytearray(pack(scores))
+    packed = bytearray(pack_scores(scores))
     place = data.draw(st.integers(0, len(packed) - 1))
     packed[place] ^= data.draw(st.integers(1, 255))
     try:
-        back = unpack(bytes(packed), len(scores))
+        back = unpack_scores(bytes(packed), len(scores))
     except BoardError:
         return
     assert not np.array_equal(back, scores, equal_nan=True)
@@ -169,7 +169,7 @@ def test_any_flipped_byte_gives_other_scores_or_a_refusal(data):
 def test_a_board_can_be_read_where_zlib_compresses_otherwise(monkeypatch, name):
     """Builds of Python come with different zlibs, which write different bytes for the same content."""
     scores = SAMPLES[name]
-    data = pack(scores)
+    data = pack_scores(scores)
 
     class OtherZlib:
         error = zlib.error
@@ -180,8 +180,8 @@ def test_a_board_can_be_read_where_zlib_compresses_otherwise(monkeypatch, name):
             return zlib.compress(body, 1)
 
     monkeypatch.setattr(packing, "zlib", OtherZlib)
-    assert pack(scores) != data
-    np.testing.assert_array_equal(unpack(data, len(scores)), scores)
+    assert pack_scores(scores) != data
+    np.testing.assert_array_equal(unpack_scores(data, len(scores)), scores)
 
 
 @pytest.mark.parametrize("kind", [b"F", b"L"])
@@ -192,7 +192,7 @@ def test_no_more_is_unpacked_than_the_scores_can_need(kind):
     tracemalloc.start()
     try:
         assert checksum(data) == hashlib.sha256(content).hexdigest()
-        for refused in (lambda: unpack(data, 100), lambda: checksum(data, 100)):
+        for refused in (lambda: unpack_scores(data, 100), lambda: checksum(data, 100)):
             with pytest.raises(BoardError, match="damaged"):
                 refused()
         _, most = tracemalloc.get_traced_memory()
@@ -211,6 +211,6 @@ def test_everything_that_is_packed_is_within_the_bound(count):
         np.full(count, 0.5),
         np.full(count, np.nan),
     ):
-        data = pack(scores)
+        data = pack_scores(scores)
         assert checksum(data, count) == checksum(data)
-        np.testing.assert_array_equal(unpack(data, count), scores)
+        np.testing.assert_array_equal(unpack_scores(data, count), scores)

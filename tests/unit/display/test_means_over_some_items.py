@@ -15,7 +15,7 @@ from bbedge.board import Board, BoardDesign
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.exports import to_graphml
 from bbedge.certificate.numbers import comparable, difference, mean_items, over
-from bbedge.core.leaderboard import scored_items
+from bbedge.core.panels import scored_items
 from bbedge.display.answer import answer
 from bbedge.display.figures import rank_figure
 from bbedge.display.page import render_page

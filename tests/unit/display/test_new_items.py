@@ -109,6 +109,14 @@ def test_both_answers_are_said_one_after_the_other():
     assert "these 69 items: a" not in str(answer(opposing(9)))
 
 
+def test_the_same_answer_is_not_said_twice():
+    certificate = drawn([0.95, 0.5, 0.05], **BOTH)
+    assert answer(certificate).first.endswith("m0 is best: it beats both others.")
+    assert answer(certificate).new_items == f"On {KIND}, the answer is the same."
+    # The view of new items says it for itself.
+    assert answer(certificate.view("new items")).first == f"On {KIND}, m0 is best: it beats both others."
+
+
 def test_the_ranks_of_both_stand_side_by_side():
     certificate = opposing(9, **BOTH, planned=9)
     assert [(row.rank, row.rank_on_new_items) for row in model_rows(certificate)] == [("1", "1-2"), ("2", "1-2")]

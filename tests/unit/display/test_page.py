@@ -279,6 +279,14 @@ def test_parts_with_nothing_to_show_are_left_out():
         assert found in twice
 
 
+def test_two_models_are_compared_once():
+    both, more = (Certificate.of(document(list(means))) for means in ((0.9, 0.2), (0.9, 0.4, 0.2)))
+    assert 'id="forest"' in render_page(both)
+    assert 'id="comparing"' not in render_page(both)
+    lists = re.findall(r"<select [^>]*data-compare>", render_page(more))
+    assert len(lists) == 3  # no more than there are models
+
+
 def test_a_long_top_set_names_the_models_outside():
     made = many(60).certificate()
     sets = {each.size: each for each in top_sets(made)}

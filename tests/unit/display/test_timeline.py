@@ -12,6 +12,7 @@ import pytest
 from bbedge.board import Board, BoardDesign
 from bbedge.certificate.certificate import Certificate
 from bbedge.display.page import timeline as history
+from bbedge.display.page.charts import pairs_chart
 from bbedge.errors import FormatError
 from unit.certificate.documents import certified, checked, drawn
 from unit.verify.test_consistency import life
@@ -103,6 +104,18 @@ def test_a_retired_model_is_marked_in_its_row(grown):
     assert len(rows) == 4
     marked = [row for row in rows if 'class="retired"' in row]
     assert [re.search("<bdi>(.*?)</bdi>", row)[1] for row in marked] == ["c"]
+
+
+def test_the_chart_of_pairs_marks_where_a_model_came(grown):
+    made = grown.certificate()
+    chart = pairs_chart(made)
+    steps = [step.kind for step in made.content.board.timeline if step.has_look]
+    assert [kind for _, _, kind in chart.dots] == ["added" if kind == "add-model" else "pairs" for kind in steps]
+    assert chart.has_added
+    assert [tick.text for tick in chart.across] == ["1", "2", "3", "4"]  # a run that was looked at twice has one number
+    assert "a model was added" in made.to_html()
+    alone = Certificate.made(certified(drawn([0.9, 0.2])))
+    assert "a model was added" not in alone.to_html()
 
 
 def test_events_of_other_epochs_have_counts_only(grown):

@@ -22,6 +22,7 @@ TABLE = "model,item,score\na,q,1\nb,q,0\n"
 
 
 def packed(path, files, compression=zipfile.ZIP_DEFLATED):
+    path.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(path, "w", compression) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
@@ -176,3 +177,12 @@ def test_nothing_stays_behind(tmp_path):
 
 def test_paths_of_others_are_shown_as_they_are():
     assert shown_path("/var/tmp/other/a.csv") == "/var/tmp/other/a.csv"
+
+
+def test_archives_that_a_folder_has_and_nothing_else_are_to_be_named(tmp_path):
+    packed(tmp_path / "in" / "a.zip", {"a.csv": TABLE})
+    with pytest.raises(BbedgeError, match=r"in/a\.zip: an archive, which is read if it is named itself"):
+        read_scores(tmp_path / "in")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(BbedgeError, match=r"empty: no files there; name hidden files"):
+        read_scores(tmp_path / "empty")

@@ -144,3 +144,11 @@ def test_what_a_long_file_is_shows_in_its_beginning(tmp_path, monkeypatch):
         # A broken line is named, however much of the file is looked at.
         path.write_text('{"model": "a", "item": "q1",\n' + "\n".join(map(json.dumps, rows)))
         assert refusal(path).startswith(f"{path}:1: not valid JSON")
+
+
+def test_a_file_for_every_record_is_refused_with_what_to_write(tmp_path):
+    for item in ITEMS:
+        written(tmp_path / "a" / f"{item}.json", {"task_id": item, "model": "a", "success": True})
+    assert "'task_id', 'model', 'success': a single record; write the records of all files into one list" in refusal(
+        tmp_path
+    )

@@ -5,6 +5,7 @@ import json
 import polars as pl
 import pytest
 
+from bbedge.core.leaderboard import certify
 from bbedge.errors import Argument, DataError
 from bbedge.readers import read_scores
 from bbedge.readers.assemble.duplicates import RepeatedScoreError
@@ -146,6 +147,15 @@ def test_seeds_in_paths_need_no_order(tmp_path):
     with pytest.raises(ColumnError) as caught:
         read_scores(*paths)
     assert_paired(read_scores(*paths, **as_choices(caught.value.proposal)), replicates=("3", "17", "42"))
+
+
+@pytest.mark.parametrize(("column", "notes"), [("seed", 1), ("torch_seed", 1), ("run", 0)])
+def test_tables_whose_runs_are_seeds_say_that_all_items_share_them(column, notes):
+    rows = [{"model": m, "item": q, column: s, "score": 1.0} for m in "ab" for q in "xy" for s in (41, 42)]
+    made = certify(read_scores(pl.DataFrame(rows), column={"replicate": column}), target="new-items", copies="allow")
+    found = [note.text for note in made.certificate().content.notes if note.kind == "seed"]
+    assert len(found) == notes
+    assert all("All items of a run share one seed ('41', '42')" in text for text in found)
 
 
 def test_proposals_replace_a_choice_that_pairs_nothing(tmp_path):

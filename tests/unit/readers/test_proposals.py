@@ -1,13 +1,16 @@
 """A proposal is right or absent, never wrong: tables of :mod:`proposal_tables`, read as they say to be read."""
 
+import shlex
+
 import numpy as np
 import pytest
 
-from bbedge.errors import FormatError
+from bbedge.errors import Argument, FormatError
 from bbedge.readers import read_scores
+from bbedge.readers.candidates import next_command
 from bbedge.readers.survey import survey
 from bbedge.records.reading import Reading
-from proposal_tables import RIGHT, TRAPS
+from proposal_tables import MODELS, RIGHT, TRAPS, as_csv, as_json
 
 
 def surveyed(folder, case):
@@ -17,10 +20,10 @@ def surveyed(folder, case):
 
 
 def content(source, reading):
-    """The scores of every model, whatever its items and replicates are called."""
+    """The scores of every model, whatever its items and replicates are called, and how many blocks there are."""
     scores = read_scores(source, least_models=1, **reading)
     order = np.lexsort(scores.values.reshape(-1, len(scores.items)))
-    return scores.models, scores.values[:, :, order].tolist()
+    return scores.models, scores.values[:, :, order].tolist(), len(set(scores.blocks))
 
 
 def is_read_by(source, arguments, reading):
@@ -72,3 +75,40 @@ def test_what_may_be_meant_is_listed_and_not_proposed(tmp_path):
 def test_reasons_against_a_candidate_are_said(tmp_path):
     (decision,) = surveyed(tmp_path, TRAPS["an index of questions"]).decisions
     assert decision.candidates[0].reasons[0] == "an index, which may count rows"
+
+
+def test_a_later_column_of_a_role_replaces_the_first(tmp_path):
+    found = surveyed(tmp_path, RIGHT["turns of a dialogue"])
+    words = shlex.split(next_command(found, [str(tmp_path)], Reading(column=("item=question_id",))))
+    assert words[3:] == ["--column", "item=question_id+turn", "--blocks", "question_id"]
+
+
+def test_what_is_left_is_said_beside_a_proposal(tmp_path):
+    lists = {"math": [{"id": 1, "score": 1}, {"id": 2, "score": 0}], "law": [{"id": 3, "score": 1}]}
+    for model in ("gpt", "llama"):
+        as_json(tmp_path / f"{model}.json", lists)
+    found = survey([str(tmp_path)])
+    assert found.proposal == (Argument("model_from", "file"),)
+    assert "column={'item': 'key+id'} if they are groups of items" in str(found.left)
+    read = read_scores(tmp_path, model_from="file", column={"item": "key+id"})
+    assert read.items == ("law+3", "math+1", "math+2")
+
+
+def test_a_number_of_two_questions_is_no_item(tmp_path):
+    of = [{"model": m, "index": n, "problem": f"{n + k} legs?", "score": 1} for k, m in enumerate("ab") for n in (1, 2)]
+    as_csv(tmp_path / "a.csv", of)
+    with pytest.raises(FormatError, match=r"item '1' is a number of more than one question, '1 legs\?' and '2 legs\?'"):
+        read_scores(tmp_path / "a.csv")
+
+
+def test_names_that_may_mean_something_else_are_noted(tmp_path):
+    means = [{"model": m, "task": t, "accuracy": 0.5} for m in MODELS for t in ("gsm8k", "arc", "mmlu")]
+    as_csv(tmp_path / "means.csv", means)
+    (note,) = (each for each in read_scores(tmp_path / "means.csv").notes if each.kind == "names")
+    assert "called as benchmarks are: 'arc', 'gsm8k', 'mmlu'" in note.text
+    runs = [
+        {"model": m, "item": n, "run": r, "score": n % 2} for m in MODELS for n in range(3) for r in ("first", "last")
+    ]
+    as_csv(tmp_path / "runs.csv", runs)
+    (note,) = (each for each in read_scores(tmp_path / "runs.csv").notes if each.kind == "names")
+    assert note.subject == ("first", "last")

@@ -109,7 +109,7 @@ def test_missing_file(tmp_path):
 
 
 def test_directory(tmp_path):
-    says(refusal(tmp_path, error=FormatError), f"{tmp_path}: none of the 0 files there holds scores", "with format")
+    says(refusal(tmp_path, error=FormatError), f"{tmp_path}: no files there", "name hidden files")
 
 
 def test_permission_denied(tmp_path, monkeypatch):

@@ -4,7 +4,9 @@ import pytest
 
 from bbedge.errors import DataError, FormatError
 from bbedge.readers import read_scores
+from bbedge.readers.survey import survey
 from bbedge.readers.tools import recognised
+from bbedge.records.reading import Reading
 from shape_makers import MODELS, QUESTIONS, SHAPES, instance, swe_bench_system, write_document
 
 
@@ -209,6 +211,22 @@ def test_the_folder_names_the_system_because_two_may_share_a_name(tmp_path):
     assert scores.replicates == ("1",)
 
 
+def test_reports_that_do_not_name_their_instance_are_of_that_of_their_folder(tmp_path):
+    for number, resolved in ((1, True), (2, False), (3, True)):
+        content = {"patch_is_None": False, "patch_exists": True, "resolved": resolved, "tests_status": {}}
+        write_document(tmp_path / "gpt" / "logs" / instance(number) / "report.json", content)
+    nothing = {"patch_is_None": True, "patch_exists": False, "resolved": False}
+    write_document(tmp_path / "gpt" / "logs" / instance(4) / "report.json", nothing)
+    with pytest.raises(DataError, match="1 of 4 cells"):
+        read(tmp_path)
+    scores = read(tmp_path, incomplete="zero")
+    assert scores.models == ("gpt",)
+    found = dict(zip(scores.items, scores.values[0, 0].tolist(), strict=True))
+    assert found == {instance(1): 1.0, instance(2): 0.0, instance(3): 1.0, instance(4): 0.0}
+    other = write_document(tmp_path / "x" / "report.json", {"patch_exists": True, "resolved": True})
+    assert recognised(str(other))[1] == "no"
+
+
 def test_what_lies_in_the_folder_of_a_system_stands_beside(tmp_path):
     path = swe_bench_system(tmp_path, "a", resolved=[1])
     system = path.parent.parent
@@ -223,3 +241,14 @@ def test_what_lies_in_the_folder_of_a_system_stands_beside(tmp_path):
     write_document(path, {"results": {}})
     for other in (report, repositories, system / "metadata.yaml"):
         assert recognised(str(other))[1] == "no", other
+
+
+def test_a_survey_takes_the_list_of_all_instances(tmp_path):
+    for name, resolved in (("a", [1]), ("b", [1, 2])):
+        write_document(tmp_path / "in" / f"{name}.json", {"resolved": [instance(number) for number in resolved]})
+    (tmp_path / "items.csv").write_text("item\n" + "".join(f"{instance(number)}\n" for number in (1, 2, 3)))
+    with pytest.raises(FormatError, match="declare all items with items=FILE"):
+        survey([str(tmp_path / "in")])
+    found = survey([str(tmp_path / "in")], Reading(items=str(tmp_path / "items.csv"), model_from="file"))
+    assert found.scores.models == ("a", "b")
+    assert sorted(found.scores.values[0].sum(axis=1).tolist()) == [1.0, 2.0]

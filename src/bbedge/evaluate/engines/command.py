@@ -41,6 +41,7 @@ from bbedge.files import system_errors
 from bbedge.readers import read_items, read_scores
 from bbedge.records.journal import Done, Failed, Sent, Usage
 from bbedge.records.study import CommandBenchmark
+from bbedge.records.values import grouped
 from bbedge.text import listed, quoted, shown, shown_path
 
 _WHOLE = "all items"
@@ -156,9 +157,7 @@ class CommandEngine:
 
         Their blocks are in an order of this call's own.
         """
-        by_block: dict[str, list[str]] = {}
-        for item, block in zip(job.sample.items, job.sample.blocks, strict=True):
-            by_block.setdefault(block, []).append(item)
+        by_block = grouped(zip(job.sample.blocks, job.sample.items, strict=True))
         blocks = RequestSeeds.from_parts("items", seed).shuffled(tuple(by_block), model=job.model.name, replicate=0)
         order = [item for block in blocks for item in by_block[block]]
         lines, objects = folder / "items.txt", folder / "items.json"

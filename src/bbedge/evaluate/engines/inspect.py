@@ -46,6 +46,7 @@ from bbedge.evaluate.engines.process import redact_files
 from bbedge.evaluate.specification import EvaluationSpec
 from bbedge.records.journal import Failed, Usage
 from bbedge.records.study import InspectBenchmark, StudyModel
+from bbedge.records.values import grouped
 from bbedge.text import listed, quoted, shown, shown_path
 
 _CHECK_TIMEOUT = 60.0  # seconds for the short question, where the study sets no limit
@@ -97,9 +98,7 @@ class InspectEngine:
 
     def run(self, replicate: int, jobs: Sequence[Job], seeds: CallSeeds, report: Report) -> None:
         """Run all jobs in one evaluation, a task per model."""
-        by_model: dict[str, list[Job]] = {}
-        for job in jobs:
-            by_model.setdefault(job.model.name, []).append(job)
+        by_model = grouped((job.model.name, job) for job in jobs)
         log, log_dir = self._study.folder / "inspect.log", self._study.folder / "logs" / f"replicate-{replicate:05d}"
         # What Inspect and the task print goes to a log, so that results and progress stay clean.
         with _redacting(log, log_dir), log.open("a", encoding="utf-8") as file, contextlib.redirect_stdout(file):

@@ -29,6 +29,7 @@ from bbedge.evaluate.failures import Problem, ProblemKind, answer_excerpt, kind_
 from bbedge.readers.tools.lm_eval import LM_EVAL, results_of
 from bbedge.records.journal import Usage
 from bbedge.records.study import LmEvalArguments, LmEvalBenchmark
+from bbedge.records.values import grouped
 from bbedge.text import shown, shown_path
 
 DRIVER = "lm_eval_driver.py"
@@ -276,10 +277,8 @@ def scores_by_listed_name(
 
 def document_numbers(items: Iterable[str], listed: Mapping[str, ToolDocument]) -> dict[str, list[int]]:
     """The numbers of the documents of these items, by task."""
-    numbers: dict[str, list[int]] = {}
-    for document in (listed[item] for item in items):
-        numbers.setdefault(document.task, []).append(document.number)
-    return {task: sorted(each) for task, each in numbers.items()}
+    documents = (listed[item] for item in items)
+    return {task: sorted(numbers) for task, numbers in grouped((each.task, each.number) for each in documents).items()}
 
 
 def sample_files(out: Path) -> list[Path]:

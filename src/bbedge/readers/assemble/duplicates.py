@@ -11,13 +11,14 @@ import numpy as np
 
 from bbedge.errors import Argument, Part
 from bbedge.readers.assemble.coding import Coder, RowChunk
-from bbedge.readers.assemble.grid import Grid, grouped
+from bbedge.readers.assemble.grid import Grid
 from bbedge.readers.assemble.pairing import model_of_files, path_pattern
 from bbedge.readers.choices import Candidate, OpenChoiceError
 from bbedge.readers.evidence import PART_OF_ITEM, is_called, plain_name
 from bbedge.readers.tables import Table
 from bbedge.readers.tables.columns import ROLES, Role
 from bbedge.readers.tables.shaped import BETWEEN, ShapedTable
+from bbedge.records.values import grouped
 from bbedge.text import listed, quoted, shown, shown_path
 
 _NUMBER = "remove one, or give repeated runs different numbers in a column named replicate"
@@ -113,10 +114,15 @@ def _refusal(coder: Coder, grid: Grid, chunks: tuple[RowChunk, RowChunk], said: 
     # Only a name tells the number of a run from one of several prompts; but what differs from item to item is neither.
     pairs = {(row.get(columns["item"]), row.get(apart[0])) for row in rows}
     crossed = len(pairs) == len({item for item, _ in pairs}) * len({value for _, value in pairs})
-    is_part = PART_OF_ITEM.search(plain_name(apart[0])) or (not crossed and is_called(apart[0], "item", "for"))
+    is_turn = PART_OF_ITEM.search(plain_name(apart[0])) is not None
+    is_part = is_turn or (not crossed and is_called(apart[0], "item", "for"))
     is_run = is_called(apart[0], "replicate", "for")
     if len(apart) == 1 and (is_run or is_part):
-        return RepeatedScoreError.proposing([meanings[0]["replicate" if is_run else "item"].argument], *parts)
+        proposal = [meanings[0]["replicate" if is_run else "item"].argument]
+        # The parts of an item depend on each other.
+        alone = is_turn and "block" not in columns and columns["item"] in tables[0].plain.columns()
+        proposal += [Argument("blocks", columns["item"])] if alone else []
+        return RepeatedScoreError.proposing(proposal, *parts)
     question = f"Rows of one model and one item differ in {listed(apart)}: what is that?"
     return RepeatedScoreError.asking(question, (candidate for each in meanings for candidate in each.values()), *parts)
 
@@ -207,7 +213,7 @@ def distinguishing_columns(table: Table, columns: Mapping[Role, str]) -> list[st
     parts = {
         role: () if role in table.given else table.joined.get(columns[role], (columns[role],))
         for role in ROLES
-        if role in columns
+        if role in columns and role != "block"  # which tells no rows apart, unless it is something else
     }
     rows, named = table.plain.head(_MOST_ROWS), {part for its in parts.values() for part in its}
     keys = [tuple(str([row.get(part) for part in parts[role]]) for role in ("model", "item")) for row in rows]

@@ -11,12 +11,12 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice, pairwise
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,6 @@ from bbedge.text import quoted, shown_path
 if TYPE_CHECKING:
     from bbedge.readers.assemble.coding import Coder, RowChunk
 
-_K = TypeVar("_K", bound=Hashable)
-_V = TypeVar("_V")
 ROWS_IN_MEMORY = 1 << 30
 """Bytes of coded rows that are held in memory; further rows go to a file."""
 PANELS_IN_MEMORY = 2 << 30
@@ -229,18 +227,6 @@ class Grid:
 _MOST_SKIPPED = 5
 _DIGITS = re.compile(r"([0-9]+)")
 _INTEGER = re.compile(r"([+-]?[0-9]{1,18})(?:\.0+)?")
-
-
-def grouped(pairs: Iterable[tuple[_K, _V]]) -> dict[_K, list[_V]]:
-    """The values of every key, in order.
-
-    >>> grouped([("a", 1), ("b", 2), ("a", 3)])
-    {'a': [1, 3], 'b': [2]}
-    """
-    found: dict[_K, list[_V]] = {}
-    for key, value in pairs:
-        found.setdefault(key, []).append(value)
-    return found
 
 
 def natural_key(name: str) -> tuple[tuple[str | tuple[int, str], ...], str]:

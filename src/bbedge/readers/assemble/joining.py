@@ -12,7 +12,7 @@ from msgspec import structs
 
 from bbedge.errors import Argument, Blank, DomainError, FormatError
 from bbedge.readers.assemble.coding import Coder
-from bbedge.readers.assemble.grid import grouped, ordered_replicates
+from bbedge.readers.assemble.grid import ordered_replicates
 from bbedge.readers.assemble.pairing import path_notes, with_runs
 from bbedge.readers.assemble.shaping import (
     Described,
@@ -21,12 +21,14 @@ from bbedge.readers.assemble.shaping import (
     check_directions,
     check_headline,
     check_one_metric,
+    check_questions,
+    check_runs,
     describe,
     wide_notes,
 )
 from bbedge.readers.choices import field_naming_models, replicates_are_seeds
 from bbedge.readers.logs.naming import check_same_questions, merge_models, merged_notes, refuse_shared_names
-from bbedge.readers.logs.runs import Watch, check_caches, check_copies, run_notes
+from bbedge.readers.logs.runs import Watch, check_caches, check_copies, run_notes, shared_seed_note
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.metrics import MetricScales, mirrored_note
 from bbedge.readers.sources import Sources, find_sources, fingerprint
@@ -36,6 +38,7 @@ from bbedge.readers.tables.roles import METRIC, ORIGINAL, ColumnError, chosen_co
 from bbedge.readers.tables.shaped import ShapedTable
 from bbedge.records.notes import Note
 from bbedge.records.reading import UNIT, Reading
+from bbedge.records.values import grouped
 from bbedge.text import quoted, shown_path
 
 if TYPE_CHECKING:
@@ -114,6 +117,7 @@ def join_rows(
     for role in ("replicate", "block", ORIGINAL):
         check_alike(tables, roles, role)
     check_directions(tables, roles, reading)
+    check_questions(tables, roles)
 
     # The scales of metrics map the scores before they are coded.
     scale = reading.score_range if mapped else None
@@ -149,6 +153,7 @@ def join_rows(
             not logs and all(is_seed(its_roles["replicate"]) for its_roles in roles)
         )
         names = ", ".join(table.name for table in tables)
+        check_runs(coder.names("replicate"), roles, reading)
         replicates = ordered_replicates(coder.names("replicate"), are_seeds=are_seeds, tables=names)
     return CodedRows(
         coder=coder,
@@ -161,6 +166,7 @@ def join_rows(
         blocked="block" in coder.vocabularies,
         notes=(
             *(_log_notes(logs, watch, replicates) if logs else ()),
+            *([shared_seed_note(replicates)] if are_seeds and not logs else ()),
             *(scales.notes() if scales is not None else ()),
             *([mirrored_note(*reading.score_range)] if reading.less_is_better else ()),
             *wide_notes(tables, reading),

@@ -16,7 +16,7 @@ import numpy as np
 from bbedge.errors import Argument, Blank, FormatError, Part
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.assemble.missing_scores import MissingCells
-from bbedge.readers.choices import Named, NameSource, OpenChoiceError, without_ending
+from bbedge.readers.choices import ABOVE, Named, NameSource, OpenChoiceError, without_ending
 from bbedge.readers.tables.roles import ColumnError
 from bbedge.records.notes import Note
 from bbedge.text import quoted
@@ -211,7 +211,7 @@ def _models(paths: Sequence[str], number: _Number) -> Iterator[str]:
             listed = _alternatives(names)
             name = f"({listed})" if listed else f"([^/]+?){_ENDING}"
             yield rf"path:{number.word}\d+{_plain(between.pop())}{name}"
-    yield from ("file", "folder", "path:([^/]+)/[^/]+/[^/]+$")
+    yield from ("file", "folder", ABOVE)
 
 
 def _beside_models(paths: Sequence[str], models: Sequence[str]) -> Iterator[str]:

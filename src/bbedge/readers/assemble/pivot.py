@@ -17,7 +17,7 @@ from bbedge.core.scores import JudgedScores, Scores, SeenCopies
 from bbedge.errors import Argument, DataError
 from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.assemble.duplicates import check_unique
-from bbedge.readers.assemble.grid import Grid, Names, Spool, grouped, one_by_one, ordered_replicates, spooled
+from bbedge.readers.assemble.grid import Grid, Names, Spool, one_by_one, ordered_replicates, spooled
 from bbedge.readers.assemble.missing_refusal import LAID_OUT, refusal, too_large, why_not_covered
 from bbedge.readers.assemble.missing_scores import (
     AXES,
@@ -33,9 +33,11 @@ from bbedge.readers.assemble.missing_scores import (
 )
 from bbedge.readers.assemble.pairing import check_paired
 from bbedge.readers.choices import IncompletePolicy
+from bbedge.readers.evidence import are_benchmarks
 from bbedge.readers.logs.naming import padded_names, similar_models
 from bbedge.readers.tables.columns import is_seed
 from bbedge.records.notes import Note, without_folders
+from bbedge.records.values import grouped
 from bbedge.text import counted, listed, quoted
 
 if TYPE_CHECKING:
@@ -243,6 +245,25 @@ def repeated_replicates(
         )
 
 
+def _names_of_others(items: Sequence[str], labels: Sequence[str]) -> Iterator[Note]:
+    """Items that are called as benchmarks are, and runs of tables that are called as settings may be."""
+    if are_benchmarks(items):
+        yield Note(
+            kind="names",
+            subject=tuple(items),
+            text=f"The items are called as benchmarks are: {listed(items)}. Where their scores are means over "
+            "questions, claims are about the mean of these benchmarks, each of which counts as one observation; to "
+            "compare models on questions, read the scores of the questions.",
+        )
+    if len(labels) > 1 and not any(character.isdigit() for label in labels for character in label):
+        yield Note(
+            kind="names",
+            subject=tuple(labels),
+            text=f"The replicates are called {listed(labels)}. If these are prompts or settings, and not repeated runs "
+            "of the same thing, they are no replicates: make them a part of the model, or read one of them.",
+        )
+
+
 def named_scores(rows: CodedRows, panels: Scores, blocks: tuple[str, ...], *, blocked: bool) -> Scores:
     """The panels with their blocks, what was noticed and where they came from."""
     labels, models, items = panels.replicates, panels.models, panels.items
@@ -254,6 +275,7 @@ def named_scores(rows: CodedRows, panels: Scores, blocks: tuple[str, ...], *, bl
         *rows.described.notes(rows.coder, items),
         *similar_models(models),
         *padded_names(models, items),
+        *_names_of_others(items, () if rows.runs else labels),
         *repeated_replicates(found, prints, labels, n_items=len(items)),
     )
     listing = [rows.described.path] if rows.described.path else []

@@ -10,24 +10,29 @@ from bbedge.readers.assemble.coding import Coder
 from bbedge.readers.choices import (
     NAMED,
     OTHER_BLOCKS,
+    Candidate,
     NeedlessColumnError,
+    OpenChoiceError,
     check_model_names,
     choice_for_logs,
     name_in_path,
     name_origin,
 )
-from bbedge.readers.evidence import check_name
+from bbedge.readers.evidence import are_settings, check_name
 from bbedge.readers.lists import Items, read_items
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.metrics import MetricScales
 from bbedge.readers.sources import Source, open_table
 from bbedge.readers.tables import PlainTable, Table
-from bbedge.readers.tables.columns import Role
+from bbedge.readers.tables.columns import LATER_ALIASES, Role
 from bbedge.readers.tables.roles import METRIC, METRICS, ORIGINAL, column_key, find_roles, with_columns
-from bbedge.readers.tables.shaped import ShapedTable, as_wide, several_metrics, with_chosen
+from bbedge.readers.tables.shaped import BETWEEN, ShapedTable, as_wide, several_metrics, with_chosen
 from bbedge.records.notes import Note
 from bbedge.records.reading import Reading
 from bbedge.text import counted, listed, quoted, shown, shown_path
+
+# Columns of what was asked, and how many rows of a table are looked at for it.
+_QUESTIONS, _ROWS = frozenset({"question", "problem"}), 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -331,10 +336,50 @@ def check_directions(
         if reading.less_is_better is not None or isinstance(table, LogTable) or table.wide is not None:
             continue
         if not table.by_metric:
-            check_name(its_roles["score"], table.name, of="score")
+            check_name(its_roles["score"], table.name, of="score", beside=table.columns())
         for metric in reading.metric if table.by_metric else ():
             if metric not in reading.metric_ranges:
                 check_name(metric, table.name, of="metric")
+
+
+def check_questions(tables: Sequence[LogTable | ShapedTable], roles: Sequence[Mapping[Role, str]]) -> None:
+    """Raise if one number of an item stands before two questions, as far as the first rows of the tables show."""
+    asked: dict[str, object] = {}
+    for table, its_roles in zip(tables, roles, strict=True):
+        item = its_roles["item"]
+        if isinstance(table, LogTable) or table.wide or item.strip().casefold() not in LATER_ALIASES["item"]:
+            continue
+        for row in table.plain.head(_ROWS) if (texts := _QUESTIONS & set(table.columns())) else ():
+            name, question = str(row.get(item)), row.get(min(texts))
+            if question and asked.setdefault(name, question) != question:
+                raise FormatError(
+                    f"{table.name}: item {quoted(name)} is a number of more than one question, "
+                    f"{quoted(shown(str(asked[name]), 60))} and {quoted(shown(str(question), 60))}; pass ",
+                    Argument("column", {"item": min(texts)}),
+                    ", or give every question a number of its own",
+                )
+
+
+def check_runs(labels: Sequence[str], roles: Sequence[Mapping[Role, str]], reading: Reading) -> None:
+    """Raise if a usual column of runs has prompts or settings, unless it was named for them."""
+    columns = {its_roles.get("replicate", "") for its_roles in roles}
+    if reading.replicate_from is not None or "replicate" in reading.columns or not are_settings(labels):
+        return
+    run, model = columns.pop(), roles[0]["model"]
+    compared = Argument("column", {"model": f"{model}{BETWEEN}{run}"})
+    repeated = Argument("column", {"replicate": run})
+    raise OpenChoiceError.asking(
+        f"What are {listed(labels)}?",
+        (
+            Candidate(argument=repeated, reasons=("if they are repeated runs of the same thing",)),
+            Candidate(argument=compared, reasons=("if they are prompts or settings, which are compared",)),
+        ),
+        f"the column {quoted(run)} has {listed(labels)}, which are called as prompts or settings are; pass ",
+        repeated,
+        " if they are repeated runs, or ",
+        compared,
+        " if they are compared",
+    )
 
 
 def check_one_metric(coder: Coder) -> None:

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 
 from bbedge.errors import Argument, Blank, DataError, FormatError, Part
 from bbedge.readers.assemble.coding import Coder
-from bbedge.readers.assemble.grid import grouped
 from bbedge.readers.choices import OpenChoiceError, field_naming_models, model_of_log
 from bbedge.readers.logs.contract import LogRun, LogSample
 from bbedge.readers.logs.fields import field_at, field_paths, mapping
 from bbedge.readers.logs.runs import RunBook
 from bbedge.records.notes import Note
 from bbedge.records.reading import Reading
+from bbedge.records.values import grouped
 from bbedge.text import counted, folded, listed, quoted, shown, shown_path
 
 _JOINT = " | "

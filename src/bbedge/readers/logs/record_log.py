@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from bbedge.errors import Argument, Blank, FormatError
 from bbedge.readers.choices import ErrorKind
-from bbedge.readers.json_files import document_beside, entries_under, json_stream, objects, parts_under
+from bbedge.readers.json_files import document, document_beside, entries_under, json_stream, objects, parts_under
 from bbedge.readers.logs.contract import Glimpse, Log, LogRun, LogSample, Value
 from bbedge.readers.logs.fields import digest, error_text, first_value, kind_of_error, number, settings, text
 from bbedge.readers.opening import opened
@@ -39,6 +39,8 @@ class Records:
     """The key of an object in the document that may hold these arrays and what is kept."""
     keyed: str | None = None
     """The key of an object whose entries are the records, each with its ``key`` and its ``value``."""
+    only: str | None = None
+    """The ``key`` of the only record, whose ``value`` is the document."""
     keep: tuple[str, ...] = ()
     """The keys of what else of the document is of use."""
     loose: bool = False
@@ -75,7 +77,9 @@ class Records:
             yield record
 
     def _found(self) -> Iterator[tuple[int, Any]]:
-        if self.keyed is not None:
+        if self.only is not None:
+            yield 1, {"key": self.only, "value": document(self.path)}
+        elif self.keyed is not None:
             yield from enumerate(entries_under(self.path, self.keyed, keep=self.keep, head=self.head), start=1)
         elif self.under is None:
             yield from objects(self.path)

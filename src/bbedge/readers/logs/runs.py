@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bbedge.errors import DataError
-from bbedge.readers.assemble.grid import grouped, natural_key
+from bbedge.readers.assemble.grid import natural_key
 from bbedge.readers.logs.contract import LogRun, LogSample
 from bbedge.records.notes import Note
+from bbedge.records.values import grouped
 from bbedge.text import counted, listed, quoted, shown, shown_path
 
 _EXAMPLES = 3
@@ -265,12 +266,16 @@ def _seeds(repetitions: Sequence[Repetition]) -> Iterator[Note]:
             "seed of its own, or none.",
         )
     if seeds:
-        yield Note(
-            kind="seed",
-            text=f"All items of a run share one seed ({listed(sorted(seeds))}), so that their random numbers may be "
-            "the same: if the tool sends it with every request, items are not independent, and --blocks one is the "
-            "safe choice.",
-        )
+        yield shared_seed_note(sorted(seeds))
+
+
+def shared_seed_note(seeds: Sequence[str]) -> Note:
+    """That all items of a run have its seed."""
+    return Note(
+        kind="seed",
+        text=f"All items of a run share one seed ({listed(seeds)}), so that their random numbers may be the same: if "
+        "the tool sends it with every request, items are not independent, and --blocks one is the safe choice.",
+    )
 
 
 def _varying(

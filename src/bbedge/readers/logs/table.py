@@ -49,7 +49,7 @@ class LogTable:
     ) -> None:
         self.path, self.reader, self.reading = path, reader, reading
         self.name = shown_path(path)
-        self.log: Log = with_usage(_with_items(open_log(reader, path), reading), reading, name=self.name)
+        self.log: Log = with_usage(log_of(reader, path, reading), reading, name=self.name)
         self.usual_range = self.log.usual_range
         own = self.log.usual_blocks if reading.blocks is None else None
         self.blocks = own if reading.blocks in _OWN_BLOCKS else reading.blocks
@@ -330,8 +330,9 @@ class LogTable:
         return f"{self.name}:{number}" if self.log.counts == "line" else f"{self.name}: sample {number}"
 
 
-def _with_items(log: Log, reading: Reading) -> Log:
-    """The log, with the items that the user declares where it does not list all."""
+def log_of(reader: Reader, path: str, reading: Reading) -> Log:
+    """The log of a file, with the items that the user declares where it does not list all."""
+    log = open_log(reader, path)
     if log.of_items is None or reading.items is None:
         return log
     return replace(log, samples=partial(log.of_items, read_items(reading.items).items))

@@ -41,7 +41,7 @@ FIRST_ALIASES: Mapping[Role, tuple[str, ...]] = {
     ),
     "replicate": ("run", "seed", "trial", "epoch", "rep", "repeat"),
     "block": ("block_id", "dialogue", "dialogue_id", "dialog", "group", "cluster"),
-    "score": ("correct", "is_correct", "accuracy", "value", "rating"),
+    "score": ("correct", "is_correct", "accuracy"),
 }
 """Other usual names of each role; case does not matter."""
 LATER_ALIASES: Mapping[Role, tuple[str, ...]] = {
@@ -50,6 +50,8 @@ LATER_ALIASES: Mapping[Role, tuple[str, ...]] = {
     "replicate": (),
     "block": (),
     "score": (
+        "value",
+        "rating",
         "acc",
         "pass@1",
         "passed",

@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from bbedge.errors import Argument, FormatError
+from bbedge.errors import Argument, Blank, FormatError
 from bbedge.readers.json_files import JsonStream
 from bbedge.readers.logs.fields import field_at, field_paths, text, value_at
 from bbedge.readers.opening import filled_lines, json_object, lines, lines_if_plain, opened, whole_lines
@@ -233,12 +233,11 @@ class RecordsFile(JsonTable):
         form = record_list(self.path, self.name).form
         if form in ("records by two keys", "lists of records") and not {KEY, INNER_KEY} & set(roles.values()):
             raise FormatError(
-                f"{self.name}: {form}, such as {quoted(next(self.rows())[KEY])}, and no role for the keys; say what "
-                "they are with ",
+                f"{self.name}: {form}, such as {quoted(next(self.rows())[KEY])}, and no role for the keys; pass ",
+                Argument("column", {"item": f"{KEY}+{roles.get('item', Blank('ITEM'))}"}),
+                " if they are groups of items, or ",
                 Argument("column", {"model": KEY}),
-                " or ",
-                Argument("column", {"item": KEY}),
-                ", or write the records that count as a list of their own",
+                " if they are models; or write the records that count as a list of their own",
             )
         return JsonTable.batches(self, roles)
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import cast
 
 from bbedge.errors import Argument, Blank, DomainError, FormatError, Part
-from bbedge.readers.choices import OpenChoiceError
+from bbedge.readers.choices import Candidate, Decision, OpenChoiceError
 from bbedge.readers.tables.columns import ALIASES, FIRST_ALIASES, LATER_ALIASES, OPTIONAL, ROLES, Role
 from bbedge.records.reading import Reading
 from bbedge.text import listed, quoted, shown
@@ -215,6 +215,23 @@ def _content_hint(role: Role, found: Sequence[str]) -> tuple[Part, ...]:
     if role == "item" and names & METRICS:
         return ("; its rows are metrics, which are no items: read the scores of each item that they are made of",)
     return ()
+
+
+def summary_error(table: str, column: str, across: str, *, why: str, means: bool = False) -> OpenChoiceError:
+    """The refusal of a column; the others may be ``means``, too."""
+    drop = Argument("drop_column", (shown(column),))
+    error = OpenChoiceError.proposing(
+        (Argument("drop_column", (column,)),),
+        f"{table}: column {quoted(column)} is {why}, not one {across}; drop it with ",
+        drop,
+        f"; if it is one {across} after all, write the table with a row for every score",
+    )
+    if means:
+        reason = "if it sums up the others, and each of these is the score of one item and no mean"
+        error.decision = Decision(
+            question=f"What is {quoted(column)}?", candidates=(Candidate(argument=drop, reasons=(reason,)),)
+        )
+    return error
 
 
 def column_key(name: str) -> Role:

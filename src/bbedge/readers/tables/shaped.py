@@ -16,7 +16,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from bbedge.errors import Argument, DomainError, FormatError
-from bbedge.readers.choices import Candidate, ChoiceNeededError, OpenChoiceError
+from bbedge.readers.choices import Candidate, ChoiceNeededError
+from bbedge.readers.evidence import are_benchmarks
 from bbedge.readers.metrics import MetricScales
 from bbedge.readers.tables import HEAD, PlainTable
 from bbedge.readers.tables.columns import (
@@ -24,12 +25,13 @@ from bbedge.readers.tables.columns import (
     FIRST_ALIASES,
     ROLES,
     Role,
+    as_number,
     failing,
     may_be_score,
     scores_from_text,
 )
 from bbedge.readers.tables.delimited import CELL
-from bbedge.readers.tables.roles import METRIC, ORIGINAL, column_key, metric_item, repeated_names
+from bbedge.readers.tables.roles import METRIC, ORIGINAL, column_key, metric_item, repeated_names, summary_error
 from bbedge.text import listed, quoted, shown
 
 BETWEEN = "+"
@@ -96,7 +98,9 @@ class WideShape:
                 )
         if telling >= _LEAST_ROWS and is_mean.any():
             mean = self.scored[int(is_mean.argmax())]
-            raise summary_error(table, mean, self.across, why="in every row the mean of the others")
+            raise summary_error(
+                table, mean, self.across, why="in every row the mean of the others", means=self.across == "item"
+            )
 
     def row_and_column(self, cell: int) -> tuple[int, str]:
         """The row of the table, and the column, of a cell that was read (from 0)."""
@@ -347,14 +351,16 @@ def as_wide(
     left_out = tuple(name for name in found if name in dropped and name not in by_role.values())
     scored = tuple(name for name in found if name not in by_role.values() and name not in left_out)
     usual = {*FIRST_ALIASES["item"], *ALIASES["score"]}
-    few = len(scored) + len(left_out) < _LEAST_SCORED
+    few = len(scored) + len(left_out) < _LEAST_SCORED or are_benchmarks(scored)
     if not asked and (few or any(name.strip().casefold() in usual for name in scored) or _mostly_other(table, scored)):
         return None
     if not scored:
         raise FormatError(f"{table.name}: no columns of scores; a wide table has one for every {across}")
     summary = next((name for name in scored if name.strip().casefold() in SUMMARIES), None)
     if summary is not None:
-        raise summary_error(table.name, summary, across, why="by its name a summary of the others")
+        others = {as_number(row.get(name)) for row in table.plain.head(HEAD) for name in scored if name != summary}
+        why = "by its name a summary of the others"
+        raise summary_error(table.name, summary, across, why=why, means=across == "item" and not others <= {0, 1})
     return WideShape(kept=by_role, across=across, scored=scored, dropped=left_out)
 
 
@@ -387,13 +393,3 @@ def _equal_to_mean(cells: pl.DataFrame) -> tuple[int, NDArray[np.bool_]]:
     expected = others / np.maximum(count, 1)
     equal = np.abs(values - expected) <= _ROUNDED * np.maximum(1.0, np.abs(expected))
     return int(telling.sum()), np.all(equal & there, axis=0)
-
-
-def summary_error(table: str, column: str, across: str, *, why: str) -> OpenChoiceError:
-    """The refusal of a column."""
-    return OpenChoiceError.proposing(
-        (Argument("drop_column", (column,)),),
-        f"{table}: column {quoted(column)} is {why}, not one {across}; drop it with ",
-        Argument("drop_column", (shown(column),)),
-        f"; if it is one {across} after all, write the table with a row for every score",
-    )

@@ -127,7 +127,12 @@ def _tested_scores(record: LogRecord) -> dict[str, Value]:
 
 
 _TESTED = RecordLog(
-    records=lambda path: Records(path=path, expected="results of SWE-bench", keyed=""),
+    records=lambda path: Records(
+        path=path,
+        expected="results of SWE-bench",
+        keyed="",
+        only=Path(path).absolute().parent.name if _is_flat(Glimpse.of(path)) else None,
+    ),
     runs=_tested_run,
     item=lambda record, _: record.item("key", what="name of the instance"),
     scores=_tested_scores,
@@ -155,7 +160,14 @@ def _is_report(glimpse: Glimpse) -> bool:
     """Whether a file says of one or more instances what became of their patches."""
     name, first = next(iter(glimpse.first.items()), ("", None))
     reported = {"resolved", "patch_exists"} <= mapping(first).keys()
-    return _INSTANCE.fullmatch(name) is not None and (reported or (glimpse.name == _REPORT and first is None))
+    of_instance = _INSTANCE.fullmatch(name) and (reported or (glimpse.name == _REPORT and first is None))
+    return bool(of_instance) or _is_flat(glimpse)
+
+
+def _is_flat(glimpse: Glimpse) -> bool:
+    """Whether a report does not name its instance, which its folder does."""
+    named = glimpse.name == _REPORT and _INSTANCE.fullmatch(Path(glimpse.path).absolute().parent.name)
+    return bool(named) and glimpse.has("patch_exists", "resolved")
 
 
 def _is_beside(glimpse: Glimpse) -> bool:
