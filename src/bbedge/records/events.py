@@ -15,7 +15,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from bbedge.errors import BoardError
 from bbedge.records.codec import FILE_VERSION
 from bbedge.records.notes import Note
-from bbedge.records.values import NOT_BLANK, Copies, Digest, Name, Number, Ordinal, Seed, Stored, Strict
+from bbedge.records.values import NOT_BLANK, Copies, Digest, Level, Name, Number, Ordinal, Seed, Stored, Strict
 
 
 class Opened(Strict, frozen=True, kw_only=True):
@@ -326,7 +326,7 @@ class ModelAnnounced(_InEpoch, frozen=True, kw_only=True):
     """How many: they join the first replicates of the epoch."""
     claim: Stored = 0
     """The claim that is reserved for the model, whether its runs come or not."""
-    level: Number = 0.0
+    level: Level = 0.0
     """The share of alpha that the claim spends."""
 
 
