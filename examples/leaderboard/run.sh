@@ -15,11 +15,9 @@ bbedge board add out/board.bbedge out/data/run-2.csv out/data/run-3.csv
 bbedge board add-model out/board.bbedge kestrel out/data/kestrel.csv
 bbedge board add out/board.bbedge out/data/run-4.csv
 
-# 4. Publish: the page, a badge for the README of the leader, and the whole board in one file.
-bbedge report out/board.bbedge --html out/page.html --title "Reading comprehension"
-bbedge figure badge out/board.bbedge out/kestrel.svg --model kestrel
-bbedge board export out/board.bbedge out/board.jsonl
+# 4. Publish: a folder with pages, badges, a feed, and the whole board in one file.
+bbedge board show out/board.bbedge
+bbedge publish out/board.bbedge out/public --title "Reading comprehension"
 
 # 5. Anyone can check it: compute every look again from the published scores.
-bbedge board import out/board.jsonl out/copy.bbedge
-bbedge board show out/copy.bbedge
+bbedge verify out/public/certificate.json out/public/board.jsonl

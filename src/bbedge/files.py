@@ -1,4 +1,4 @@
-"""Files that users name: read as text, written whole or not at all, and locked."""
+"""Files that users name: read as text, written whole or not at all, exchanged, and locked."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import os
 import re
 import secrets
 import stat
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -124,6 +125,25 @@ def sync_folder(folder: Path) -> None:
         os.close(number)
 
 
+_HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
+_CANNOT_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Give two folders each other's name in one step. False, and nothing was done, where the system cannot do that."""
+    import ctypes
+
+    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if sys.platform == "linux" else None
+    if call is None:
+        return False
+    if call(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _CANNOT_EXCHANGE:
+        return False
+    raise OSError(number, os.strerror(number), str(other))
+
+
 def _status(path: Path) -> os.stat_result | None:
     try:
         return path.stat()
@@ -157,15 +177,16 @@ class LockedError(Exception):
     """Another process holds the lock."""
 
 
-def lock(file: IO[bytes] | int) -> None:
-    """Lock an open file or folder until it is closed, or raise :class:`LockedError`; a killed process leaves no lock.
+def lock(file: IO[bytes] | int, *, wait: bool = False) -> None:
+    """Lock an open file or folder until it is closed; a killed process leaves no lock.
 
-    Where the platform or the file system has no locks, nothing is locked.
+    Where another process has it, ``wait`` for that one, or raise :class:`LockedError`. Where the platform or the file
+    system has no locks, nothing is locked.
     """
     if fcntl is None:
         return
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError as error:
         raise LockedError from error
     except OSError as error:

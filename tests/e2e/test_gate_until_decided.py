@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -109,13 +110,16 @@ def test_it_takes_either_scores_or_a_study(bbedge, tmp_path, given):
 
 def test_it_stops_inside_the_first_run_of_a_large_benchmark(bbedge, study, tmp_path):
     (tmp_path / "items.csv").write_text("item\n" + "".join(f"q{i}\n" for i in range(300)))
-    rules, out = policy(tmp_path, POLICY), tmp_path / "out.json"
-    outcome = bbedge("gate", rules, "--until-decided", study, "--json", out)
+    rules, out, page = policy(tmp_path, POLICY), tmp_path / "out.json", tmp_path / "gate.html"
+    outcome = bbedge("gate", rules, "--until-decided", study, "--json", out, "--html", page)
     assert outcome.code == 0, outcome.err
     found = json.loads(out.read_text())
     assert (found["replicates"], found["claims"][0]["since"]) == (0, 1)
     assert found["part"] == found["claims"][0]["since_part"] < 1.0
     assert outcome.out.splitlines()[0].endswith("of the first run.")
+    text = page.read_text(encoding="ascii")
+    assert "<strong>Ship</strong>" in text
+    assert re.search(r'class="risk">At most 5 % risk on these items; [\d.]+ % of the first run\.<', text)
     again = bbedge("gate", rules, "--until-decided", study)
     assert (again.code, again.out.splitlines()[0]) == (0, outcome.out.splitlines()[0])
 
@@ -124,10 +128,12 @@ def test_with_a_ledger_it_stops_inside_the_first_run_too(bbedge, study, tmp_path
     (tmp_path / "items.csv").write_text("item\n" + "".join(f"q{i}\n" for i in range(300)))
     rules, out, ledger = policy(tmp_path, POLICY), tmp_path / "out.json", tmp_path / "gate.ledger"
     words = ["gate", rules, "--until-decided", study, "--ledger", ledger, "--label", "x", "--json", out]
-    outcome = bbedge(*words)
+    page = tmp_path / "gate.html"
+    outcome = bbedge(*words, "--html", page)
     assert outcome.code == 0, outcome.err
     assert outcome.out.splitlines()[0].endswith("of the first run.")
     assert "Recorded as use 1 (x)." in outcome.out
+    assert "Recorded as use 1 (x)." in page.read_text(encoding="ascii")
     found = json.loads(out.read_text())
     assert (found["replicates"], found["alpha"], found["ledger"]["use"]) == (0, 0.05, 1)
     assert found["part"] == found["claims"][0]["since_part"] < 1.0

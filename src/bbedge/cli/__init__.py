@@ -34,6 +34,7 @@ COMMANDS = {
     "verify": "verify",
     "plan": "plan",
     "evaluate": "evaluate",
+    "publish": "publish",
     "demo": "certify",
     "cite": "",
 }

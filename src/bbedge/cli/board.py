@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -15,6 +16,7 @@ from bbedge.cli.options import Only, Without, check_pairs, grouped, read
 from bbedge.cli.output import (
     board_title,
     exit_if_contradicted,
+    is_archive,
     item_scores,
     model_info,
     results_console,
@@ -280,26 +282,32 @@ def verify(
 ) -> None:
     """Recompute every look from the stored scores and check every event, of a board or of a gate's ledger.
 
-    With published heads, a ledger that was rolled back or rewritten is found, and so are two histories of one ledger.
+    BOARD may also be an archive (.jsonl) that export or publish wrote. With published heads, a ledger that was rolled
+    back or rewritten is found, and so are two histories of one ledger.
 
     [bold]Exit codes[/bold]  0 all is in order, 2 it is not, or bad input, 7 published events are missing at the end, 8
     published events were rewritten, 9 two heads of one number were published
     """
+    from bbedge.ledger.archive import import_file
     from bbedge.ledger.heads import read_heads
     from bbedge.ledger.store import Store
     from bbedge.verify.ledger import verify as check
 
     published = [each for path in heads or () for each in read_heads(path)]
-    store = Store(place, what="ledger")
-    with spinner() as progress:
+    with spinner() as progress, TemporaryDirectory(prefix="bbedge-") as folder:
         progress("recomputing every look")
+        stored, name = place, None
+        if is_archive(place):
+            import_file(Path(place), stored := str(Path(folder) / "ledger"), verify=lambda _: None)  # verified below
+            name = shown_path(place)
+        store = Store(stored, what="ledger")
         done = check(store, head=head, heads=published)
     if design is not None:
         open_board(place, design)
+    counts = f"{counted(done.events, 'event')}, {counted(done.vectors, 'score vector')}, {counted(*done.found)}"
     say(
-        f"{store.name}: all is in order. {counted(done.events, 'event')}, {counted(done.vectors, 'score vector')}, "
-        f"{counted(*done.found)}, {done.spent:.4g} of the error budget spent.\nHead {done.head}"
-        + (f"\n{counted(len(published), 'published head')} found in it." if published else ""),
+        f"{name or store.name}: all is in order. {counts}, {done.spent:.4g} of the error budget spent.\n"
+        f"Head {done.head}" + (f"\n{counted(len(published), 'published head')} found in it." if published else ""),
     )
 
 

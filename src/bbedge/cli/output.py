@@ -42,6 +42,7 @@ Work = TypeVar("Work")
 
 _FILE_WIDTH = 120  # a file or a CI log has no width of its own
 _SQLITE = b"SQLite format 3\0"
+_ARCHIVES = (b'{"kind":"bbedge-board"', b'{"kind":"bbedge-gate"')
 
 
 @contextmanager
@@ -143,8 +144,15 @@ def write_certificate(
     if to.html is not None:
         from bbedge.display.page import TITLE, render_page
 
-        addresses = {"address": to.address(to.html), "picture": to.address(to.picture)}
-        write_whole(to.html, render_page(certificate, title=title or TITLE, model_info=info, items=items, **addresses))
+        page = render_page(
+            certificate,
+            title=title or TITLE,
+            model_info=info,
+            items=items,
+            address=to.address(to.html),
+            picture=to.address(_write_picture(certificate, to, title)),
+        )
+        write_whole(to.html, page)
     # Standard output comes last: its reader may close it early, and the files must still be written.
     documents: list[tuple[Path | None, Callable[[], str]]] = [
         (to.json, certificate.to_json),
@@ -154,6 +162,28 @@ def write_certificate(
         if out is not None:
             _write(out, text())
     return results_console(json_out=STANDARD_OUTPUT if STANDARD_OUTPUT in (to.json, to.markdown) else None)
+
+
+def _write_picture(certificate: Certificate, to: Output, title: str | None) -> Path | None:
+    """Draw the picture of the page, if the options ask for one and Matplotlib is there; where it is."""
+    if to.picture is None or lacks_picture(to.base_url):
+        return None
+    from bbedge.display.hero import CANVAS, hero_figure
+    from bbedge.display.plotting import save_figure
+
+    save_figure(hero_figure(certificate, title=title), to.picture, canvas=CANVAS)
+    return to.picture
+
+
+def lacks_picture(address: str | None) -> bool:
+    """Say that there is no picture where one was to be drawn and cannot be."""
+    from bbedge.display.plotting import can_draw
+
+    if address is None or can_draw():
+        return False
+    note = "There is no picture for links, which Matplotlib draws; install it with: pip install matplotlib"
+    say(note, console=results_console(json_out=STANDARD_OUTPUT))
+    return True
 
 
 def exit_if_contradicted(result: Certificate | Leaderboard) -> None:
@@ -195,6 +225,15 @@ def is_board(source: str) -> bool:
             return file.read(len(_SQLITE)) == _SQLITE
     except OSError:
         return False  # reading it as a certificate gives the message
+
+
+def is_archive(place: str) -> bool:
+    """Whether a file is the archive of a board or of a gate's ledger."""
+    try:
+        with Path(place).open("rb") as file:
+            return file.read(max(map(len, _ARCHIVES))).startswith(_ARCHIVES)
+    except OSError:
+        return False  # reading it as something else gives the message
 
 
 def model_info(path: Path | None, models: Collection[str]) -> ModelInfo | None:

@@ -17,6 +17,7 @@ from bbedge.cli.output import (
     JsonOut,
     Source,
     exit_if_contradicted,
+    is_archive,
     is_board,
     model_info,
     open_certificate,
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
 EXIT_CODES: Mapping[Outcome, int] = {"verified": 0, "consistent": 0, "differs": 3, "other-version": 6}
 """What the command ends with."""
-_ARCHIVES = (b'{"kind":"bbedge-board"', b'{"kind":"bbedge-gate"')
 
 
 @grouped
@@ -109,13 +109,13 @@ def verify(
     from bbedge.verify.checks import GivenCertificate
     from bbedge.verify.verify import verify_certificate
 
-    if is_board(given) or _is_archive(given):
+    if is_board(given) or is_archive(given):
         _verify_ledger(given, scores or (), json_out)
         return
     stated = GivenCertificate.read(given)
     if not scores:
         result = verify_certificate(stated, write=as_option)
-    elif any(is_board(each) or _is_archive(each) for each in scores):
+    elif any(is_board(each) or is_archive(each) for each in scores):
         result = _with_board(stated, scores)
     else:
         result = _with_files(stated, scores, reading)
@@ -123,15 +123,6 @@ def verify(
     show_verification(console, result)
     if code := EXIT_CODES[result.outcome]:
         raise typer.Exit(code)
-
-
-def _is_archive(place: str) -> bool:
-    """Whether a file is the archive of a board or of a gate's ledger."""
-    try:
-        with Path(place).open("rb") as file:
-            return file.read(max(map(len, _ARCHIVES))).startswith(_ARCHIVES)
-    except OSError:
-        return False  # reading it as a certificate gives the message
 
 
 def _verify_ledger(place: str, others: Sequence[str], json_out: Path | None) -> None:
@@ -147,7 +138,7 @@ def _verify_ledger(place: str, others: Sequence[str], json_out: Path | None) -> 
         )
     with spinner() as progress, TemporaryDirectory(prefix="bbedge-") as folder:
         progress("recomputing every look")
-        if _is_archive(place):
+        if is_archive(place):
             done = import_file(Path(place), Path(folder) / "ledger", verify=verify_session)
         else:
             done = verify(Store(place, what="ledger"))
@@ -171,7 +162,7 @@ def _with_board(stated: GivenCertificate, places: Sequence[str]) -> Verification
     place = places[0]
     with spinner() as progress, TemporaryDirectory(prefix="bbedge-") as folder:
         progress("recomputing every look")
-        if _is_archive(place):
+        if is_archive(place):
             import_file(Path(place), stored := Path(folder) / "board", verify=lambda _: None)  # verified below
             place = str(stored)
         with Board.open(place) as board:

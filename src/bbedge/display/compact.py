@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from html import escape
 
+import numpy as np
+
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import rank
 from bbedge.display.answer import alarm, answer
@@ -20,6 +22,7 @@ from bbedge.display.scope import (
     has_evidence,
     is_inside_first_run,
     item_count,
+    ledger_head,
     looks_at_new_items,
     missing_scores,
     needs_of_new_items,
@@ -214,13 +217,13 @@ def badge(certificate: Certificate, model: str, *, label: str | None = None) -> 
     """An SVG that says, for instance, ``certified #1-2 of 10``. ``label`` stands to the left of it.
 
     It says what the certificate says: a range of ranks, not a rank, unless that is certified; and that nothing is
-    certified while every rank is possible; of a withdrawn model, only that. The badge of a view names the view. Its
-    title, which browsers show as a tooltip, also has the first sentence of every display, and the head of a board.
+    certified while every rank is possible; of a withdrawn model, only that. The badge of a view names the view, that
+    of a board its head. Its title, which browsers show as a tooltip, also has the first sentence of every display, and
+    the whole head.
     """
     if model not in certificate.names:
         raise DomainError(f"{quoted(model)} is not a model of this certificate")
     interval = certificate.ranks.rank_intervals[certificate.names.index(model)]
-    left = shown(model if label is None else label, 40)
     decided = interval != (1, len(certificate.names)) and not certificate.is_contradicted
     is_withdrawn = model in {each.model for each in certificate.withdrawn}
     if certificate.is_contradicted:
@@ -229,12 +232,35 @@ def badge(certificate: Certificate, model: str, *, label: str | None = None) -> 
         decided, right = False, "withdrawn"
     else:
         right = f"certified #{rank(interval)} of {len(certificate.names)}" if decided else "no rank certified yet"
+    left = shown(model if label is None else label, 40)
+    return _badge(certificate, left, right, decided=decided, about=not is_withdrawn)
+
+
+def board_badge(certificate: Certificate, *, label: str) -> str:
+    """An SVG that says how many models could be best, such as ``3 of 12 could be best``."""
+    size, could = len(certificate.names), int(np.count_nonzero(certificate.ranks.n_better == 0))
+    decided = could < size and not certificate.is_contradicted
+    if certificate.is_contradicted:
+        right = "contradiction"
+    elif could == 1:
+        right = f"{certificate.labels[0]} is best of {size:,}"
+    elif decided:
+        right = f"{could:,} of {size:,} could be best"
+    else:
+        right = f"all {size:,} could be best" if certificate.ranks.n_resolved else "nothing certified yet"
+    return _badge(certificate, shown(label, 40), right, decided=decided)
+
+
+def _badge(certificate: Certificate, left: str, right: str, *, decided: bool, about: bool = True) -> str:
+    """Both texts side by side, the right one with what it is ``about`` and the head of the board."""
     whole = certificate.headline or certificate
     is_of_new_items = certificate.is_about_new_items and certificate.name in (None, (whole.on_new_items or whole).name)
-    if is_of_new_items and not is_withdrawn:
+    if is_of_new_items and about:
         right += " on new items"
-    elif certificate.name and not is_withdrawn:
+    elif certificate.name and about:
         right += f" in {shown(certificate.name, 40)}"
+    if ledger_head(certificate):
+        right += f" · {ledger_head(certificate)}"
     widths = [round(len(text) * _LETTER) + 2 * _PADDING if text else 0 for text in (left, right)]
     total = sum(widths)
     colour = "#00689d" if decided else "#5f6b76"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Literal, NamedTuple
 
@@ -54,7 +55,7 @@ class ForestRow(NamedTuple):
     """What it is compared with besides zero."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Forest:
     """Differences on one scale."""
 
@@ -67,7 +68,7 @@ class Forest:
     notes: tuple[str, ...]
     """How to read it, what its lines mean, and what is left out."""
 
-    @property
+    @cached_property
     def scale(self) -> Scale:
         """Where differences are, in percent of the width: zero, and everything drawn, is on it."""
         drawn = [end for row in self.rows for span in row.spans for end in span[:2] if span.kind != "none"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, get_args
@@ -63,7 +64,7 @@ def answer(report: GateReport) -> GateAnswer:
     if report.contradictions:
         names = _listed(subject(each) for each in report.contradictions)
         return GateAnswer(head, f"no verdict, because the runs contradict each other ({names})", runs)
-    about = f"at most {100 * report.policy.alpha:g} % risk on {_where(report)}; {runs}"
+    about = f"at most {_risk(report.policy.alpha)} risk on {_where(report)}; {runs}"
     if failed:
         return GateAnswer(head, _listed(_against(report, each) for each in failed), about)
     if report.open_blocks:
@@ -74,6 +75,16 @@ def answer(report: GateReport) -> GateAnswer:
     kinds = dict.fromkeys(map(_kind, blocks))
     same = ([each for each in blocks if _kind(each) == kind] for kind in kinds)
     return GateAnswer(head, _listed(_for(report, each) for each in same) or "no claim blocks", about)
+
+
+def _risk(alpha: float) -> str:
+    """An error level with three digits, rounded up: at most means at most.
+
+    >>> _risk(0.05), _risk(0.00759909), _risk(0.00338123)
+    ('5 %', '0.76 %', '0.339 %')
+    """
+    scale = 10.0 ** (2 - math.floor(math.log10(100.0 * alpha)))
+    return f"{math.ceil(round(100.0 * alpha * scale, 6)) / scale:g} %"
 
 
 def sentence(report: GateReport) -> str:

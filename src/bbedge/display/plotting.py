@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -97,6 +98,11 @@ def _shrink(texts: Iterable[Text], ratio: float) -> None:
     """Make letters smaller with the room that they have."""
     for text in texts if ratio < 1.0 else ():
         text.set_fontsize(max(_SMALLEST, float(text.get_fontsize()) * ratio))
+
+
+def can_draw() -> bool:
+    """Whether figures can be drawn here."""
+    return find_spec("matplotlib") is not None
 
 
 def need_matplotlib() -> None:

@@ -270,6 +270,12 @@ def error_risk(certificate: Certificate) -> str:
     return f"At most {percent} risk that any certified comparison is wrong, and {percent} that any margin is."
 
 
+def ledger_head(certificate: Certificate) -> str:
+    """The last event of the board, by its number and the beginning of its hash; empty without a board."""
+    board = (certificate.headline or certificate).content.board
+    return f"event {board.events:,}, {board.head[:8]}" if board else ""
+
+
 def promise(certificate: Certificate) -> str:
     """What is guaranteed, for all pairs, all looks and all views together."""
     whole = certificate.headline or certificate

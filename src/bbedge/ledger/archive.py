@@ -64,10 +64,13 @@ def export_lines(store: Store) -> Iterator[str]:
         kind = _GATE if session.is_gate() else _BOARD
         yield _line({"kind": kind, "version": FILE_VERSION, "events": len(events), "head": head})
         of_event = grouped((seq, (epoch, run, model)) for epoch, run, model, seq in session.vector_places())
+        found: tuple[tuple[int, int] | None, dict[str, bytes]] = (None, {})
         for event in events:
             vectors = []
             for epoch, replicate, model in of_event.get(event.seq, ()):
-                data = session.vectors(epoch, replicate).get(model)
+                if found[0] != (epoch, replicate):
+                    found = (epoch, replicate), session.vectors(epoch, replicate)
+                data = found[1].get(model)
                 if data is None:  # listed, but not found: the index of the table is damaged
                     raise BoardError("the board file is damaged: stored scores cannot be found; verify the board")
                 vectors.append(Vector(epoch=epoch, replicate=replicate, model=model, data=data))

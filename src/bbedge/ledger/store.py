@@ -119,6 +119,10 @@ class Store:
         """Whether a path leads to the ledger's own file."""
         return self._place.path is not None and self._place.path == Path(os.path.realpath(path))
 
+    def is_inside(self, folder: str | os.PathLike[str]) -> bool:
+        """Whether a folder holds the ledger's own file."""
+        return self._place.path is not None and Path(os.path.realpath(folder)) in self._place.path.parents
+
     @contextmanager
     def _explained(self) -> Iterator[None]:
         try:

@@ -28,7 +28,36 @@ class Selection(Strict, frozen=True, kw_only=True):
         return "current" if self.current else "all"
 
 
-class Output(Strict, frozen=True, kw_only=True):
+class PageOptions(Strict, frozen=True, kw_only=True):
+    """What pages say that is not in a certificate."""
+
+    title: Annotated[str | None, option("The heading of what is shown.", metavar="TEXT")] = None
+    model_info: Annotated[
+        Path | None,
+        option(
+            "What you know of the models, for the page: a CSV file with a column model and any others, such as "
+            "organisation, link, date, price or tokens.",
+            metavar="FILE",
+        ),
+    ] = None
+    base_url: Annotated[
+        str | None,
+        option(
+            "The address of the folder that the page will be in. The page then states its address and its picture, "
+            "which is drawn beside it as a PNG, for whoever links to it.",
+            metavar="URL",
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.base_url is not None and not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", self.base_url):
+            raise DomainError(
+                Argument("base_url", self.base_url),
+                " is not allowed; give an address such as https://example.org/boards",
+            )
+
+
+class Output(PageOptions, frozen=True, kw_only=True):
     """What a certificate is written as: JSON for programs, a page or Markdown for readers, lines on the terminal."""
 
     json: Annotated[Path | None, option("Write the result as JSON; - for standard output.", metavar="OUT")] = None
@@ -40,15 +69,6 @@ class Output(Strict, frozen=True, kw_only=True):
             metavar="OUT",
         ),
     ] = None
-    title: Annotated[str | None, option("The heading of what is shown.", metavar="TEXT")] = None
-    model_info: Annotated[
-        Path | None,
-        option(
-            "What you know of the models, for the page: a CSV file with a column model and any others, such as "
-            "organisation, link, date, price or tokens.",
-            metavar="FILE",
-        ),
-    ] = None
     with_items: Annotated[
         bool,
         option(
@@ -57,14 +77,6 @@ class Output(Strict, frozen=True, kw_only=True):
             "60 models."
         ),
     ] = False
-    base_url: Annotated[
-        str | None,
-        option(
-            "With --html: the address of the folder that the page will be in. The page then states its address and its "
-            "picture, which is drawn beside it as a PNG, for whoever links to it.",
-            metavar="URL",
-        ),
-    ] = None
     all_rows: Annotated[bool, option("Print all models, not only the first 60.", names="--all")] = False
     verbose: Annotated[
         bool, option("Print the full statement of the guarantee and its assumptions.", names="-v --verbose")
@@ -75,11 +87,7 @@ class Output(Strict, frozen=True, kw_only=True):
         for name, value in given.items():
             if value and self.html is None:
                 raise DomainError(f"{name} adds to a page; add --html OUT to write the page")
-        if self.base_url is not None and not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", self.base_url):
-            raise DomainError(
-                Argument("base_url", self.base_url),
-                " is not allowed; give an address such as https://example.org/boards",
-            )
+        super().__post_init__()
         if self.json == self.markdown == STANDARD_OUTPUT:
             raise DomainError("--json - and --markdown - both write to standard output; give one of them a file name")
 

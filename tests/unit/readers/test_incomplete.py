@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from bbedge.errors import DataError, DomainError
 from bbedge.readers import IncompletePolicy, read_scores
 from bbedge.readers.assemble.missing_refusal import MissingCellsError
+from bbedge.readers.survey import survey
 
 
 def table(models=3, items=5, replicates=2, without=(), blank=()):
@@ -398,3 +399,16 @@ def test_real_ragged_panels_are_read():
         assert (both.stops is None) == (len(both.replicates) == 1)
         with pytest.raises(DataError):
             read_scores(path, incomplete="stopped")
+
+
+def test_failed_samples_are_no_sign_of_other_items(tmp_path):
+    path = tmp_path / "a.csv"
+    rows = [f"{model},q{n},{'' if n > 1 else 1}\n" for model in "ab" for n in range(5)]
+    path.write_text("model,item,score\n" + "".join(rows))
+    found = survey([str(path)])
+    assert "identifier of its own" not in found.refused
+    assert found.remedy == "worst-case"
+    path.write_text("model,item,score\n" + "".join(f"{model},{model}{n},1\n" for model in "ab" for n in range(5)))
+    found = survey([str(path)])
+    assert "identifier of its own" in found.refused
+    assert found.remedy is None

@@ -45,6 +45,17 @@ SCRIPTS = (
     "page.js",
 )
 """The script of the page, in this order."""
+FILES = {
+    "board.jsonl": "everything that is needed to compute the board again",
+    "certificate.json": "the certificate",
+    "heads.jsonl": "the head of the ledger after every event",
+    "rows.csv": "every row that was ever shown: added, re-scored, retired, withdrawn, when and why",
+    "feed.xml": "an Atom feed of what was certified",
+    "badge.svg": "a badge of the board",
+    "manifest.json": "the SHA-256 of every file",
+    "verify.md": "how to check all of it",
+}
+"""The files beside the page of a published board, and what they are."""
 MOST_VIEW_ROWS = 5_000
 """All views together have at most so many rows, or the page shows one view in full."""
 
@@ -57,18 +68,20 @@ def render_page(
     items: ItemScores | None = None,
     address: str | None = None,
     picture: str | None = None,
+    pages: Mapping[str, str] | None = None,
 ) -> str:
     """The page as ASCII text: safe from any mail program's idea of an encoding.
 
     ``model_info`` adds columns that the user knows, ``items`` the scores of single items. ``address`` is where the page
-    will be, ``picture`` where its picture will be: whoever links to the page shows them.
+    will be, ``picture`` where its picture will be: whoever links to the page shows them. ``pages`` has the page of
+    each model, where the page is part of a published board, which has all of :data:`FILES`.
 
     Names may contain markup. The template escapes every text, the data are JSON that cannot end its element, scripts
     set text and never markup, and a content security policy allows only the page's own style and script.
     """
     whole, info = certificate.headline or certificate, (model_info or ModelInfo()).columns
     in_full = (whole, *whole.views) if len(whole.views) * len(whole.names) <= MOST_VIEW_ROWS else (certificate,)
-    views = [PageView.from_certificate(each) for each in in_full]
+    views = [PageView.from_certificate(each, pages) for each in in_full]
     opened = [each.name for each in in_full].index(certificate.name)
     shown_items = items if certificate.pairs is not None else None
     content = {
@@ -78,6 +91,7 @@ def render_page(
         "heat": drawing.draw_heat(whole, linked=len(views) > 1),
         "info": info,
         "items": shown_items,
+        "files": FILES if pages is not None else {},
     }
     data = embedded(whole, views, info=info, opened=opened, items=shown_items)
     return written("page.html", content, title=title, scripts=SCRIPTS, data=data, address=address, picture=picture)
@@ -88,6 +102,7 @@ def written(
     content: Mapping[str, object],
     *,
     title: str,
+    styles: Sequence[str] = STYLES,
     scripts: Sequence[str] = (),
     data: str = "",
     address: str | None = None,
@@ -101,7 +116,7 @@ def written(
 
     folder = files("bbedge.display.page")
     style, script = (
-        "".join(folder.joinpath(name).read_text(encoding="ascii") for name in names) for names in (STYLES, scripts)
+        "".join(folder.joinpath(name).read_text(encoding="ascii") for name in names) for names in (styles, scripts)
     )
     text = (
         templates()

@@ -17,6 +17,7 @@ from bbedge.display.scope import (
     error_level,
     is_inside_first_run,
     item_count,
+    ledger_head,
     run_count,
     score_of_runs,
     view_share,
@@ -32,7 +33,8 @@ def page_summary(certificate: Certificate) -> str:
     time = provenance(certificate.content).time
     written = [time[:10]] if time else []
     models = counted(len(certificate.names), "model")
-    return " · ".join([*about, *written, models, item_count(certificate), run_count(certificate)])
+    head = [f"ledger {ledger_head(certificate)}"] if ledger_head(certificate) else []
+    return " · ".join([*about, *written, models, item_count(certificate), run_count(certificate), *head])
 
 
 def budget_words(certificate: Certificate) -> str:

@@ -39,6 +39,14 @@ function rankingTable({ data, panel, names, labels, byPair, onPage, onArranged }
     anchor.append(text);
     return cell("td", `info ${column.kind}`, anchor);
   }
+  function pageLink(i) {
+    if (!texts.pages) return [];
+    const link = make("a", "page", "about");
+    link.href = texts.pages[i];
+    link.target = "_top";
+    link.setAttribute("aria-label", `Page of ${labels[i]}`);
+    return [link];
+  }
   function rowOf(i) {
     if (rows[i]) return rows[i];
     const row = make("tr"), [best] = texts.ranks[i], opens = opening.has(i);
@@ -52,7 +60,7 @@ function rankingTable({ data, panel, names, labels, byPair, onPage, onArranged }
       cell("td", opens ? "group" : "group same", ordinal(best)),
       cell("td", "rank", rankText(texts.ranks[i])),
       ...(texts.new_ranks ? [cell("td", "also", texts.new_ranks[i])] : []),
-      cell("th", "model", name, ...(retired.has(i) ? [make("span", "retired", "retired")] : [])),
+      cell("th", "model", name, ...(retired.has(i) ? [make("span", "retired", "retired")] : []), ...pageLink(i)),
       cell("td", "bar", rankBar(texts.ranks[i], size, texts.mean_ranks[i])),
       withInterval("mean", texts.means[i], texts.mean_intervals?.[i], texts.mean_over?.[i]),
       withInterval("behind", texts.behind[i], texts.behind_intervals?.[i]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -132,12 +132,14 @@ class PageView:
     """What is shown: what the document says, and not what the run that made it knows besides."""
     rows: tuple[ModelRow, ...]
     """All models; those of withdrawn ones are not in the table."""
+    pages: Mapping[str, str] = field(default_factory=dict)
+    """The address of the page of each model, by name; empty where models have none."""
 
     @classmethod
-    def from_certificate(cls, certificate: Certificate) -> PageView:
+    def from_certificate(cls, certificate: Certificate, pages: Mapping[str, str] | None = None) -> PageView:
         """The view that a certificate is of."""
         written = certificate if certificate.pairs is not None else replace(certificate, leaderboard=None)
-        return cls(certificate=written, rows=model_rows(written, withdrawn=True))
+        return cls(certificate=written, rows=model_rows(written, withdrawn=True), pages=pages or {})
 
     @property
     def open_rows(self) -> int:
@@ -165,6 +167,7 @@ class PageView:
             "behind": [row.behind for row in made],
             "behind_intervals": [row.behind_interval for row in made] if certificate.pairs is not None else None,
             "counts": [(row.beats, row.loses_to) for row in made],
+            **({"pages": [self.pages[name] for name in certificate.names]} if self.pages else {}),
             "retired": [row.index for row in made if row.is_retired],
             "withdrawn": [row.index for row in made if row.is_withdrawn],
             "opens": [row.index for row in made if row.opens_group],

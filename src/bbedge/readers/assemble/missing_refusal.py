@@ -49,9 +49,10 @@ class MissingCellsError(DataError):
 def refusal(gaps: MissingCells, *why: Part) -> MissingCellsError:
     """The error for missing scores; ``why`` is what is in the way of the policy that was asked for."""
     hints = similar_hint(gaps.names[1])
-    # Where every model lacks at least half of all scores, items, rather than scores, are not what they seem.
-    cells = gaps.shape[0] * gaps.shape[2]
-    apart = gaps.outline is not None and 2 * int(gaps.outline.by_kind.sum(axis=(0, 1)).min()) >= cells
+    # Where each of several models lacks at least half of all rows, items, rather than scores, are not what they seem.
+    replicates, models, items = gaps.shape
+    absent = None if gaps.outline is None else (gaps.outline.by_kind - gaps.outline.failed).sum(axis=(0, 1))
+    apart = absent is not None and models > 1 and 2 * int(absent.min()) >= replicates * items
     if apart:
         hints = (
             "No model has a score on most items, as where every answer has an identifier of its own: check that ",
