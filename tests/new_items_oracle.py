@@ -177,12 +177,57 @@ def margin(claims: Claims, runs: Sequence[Run], direction: Direction) -> float:
     return low
 
 
+Batches = Sequence[tuple[Claims, Sequence[Run]]]
+"""For each batch of items that was begun the claims, whose blocks and weights are those of its items, and its runs."""
+
+
+def took_part(runs: Sequence[Run], direction: Direction) -> bool:
+    """Whether the first run of a batch has both models: else they had been stopped before, and it counts 1 for them."""
+    return runs[0][direction[1]] is not None and runs[0][direction[2]] is not None
+
+
+def log_product(batches: Batches, direction: Direction, *, arithmetic: Arithmetic = FLOAT) -> Any:
+    """The logarithm of the product over batches of the ``S`` of each; minus infinity without any."""
+    logs = [
+        log_s(claims, runs, direction, arithmetic=arithmetic) for claims, runs in batches if took_part(runs, direction)
+    ]
+    return arithmetic.total(logs) if logs and all(each > -math.inf for each in logs) else -math.inf
+
+
+def product_margin(batches: Batches, direction: Direction) -> float:
+    """The largest ``t`` at which the product reaches its threshold, by bisection; -1 without any."""
+    claims, _ = batches[0]
+    goal = math.log(claims.per_view / claims.views[direction[0]][1] / claims.alpha_margins)
+    its = [(each, runs) for each, runs in batches if took_part(runs, direction)]
+    if not its or any(not looks_of(each, runs, direction) for each, runs in its):
+        return -1.0
+
+    def enough(t: float) -> bool:
+        return math.fsum(log_s(each, runs, direction, t=t) for each, runs in its) >= goal
+
+    low, high = -1.0, 1.0
+    if not enough(low):
+        return low
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if enough(middle) else (low, middle)
+    return low
+
+
 def standing(claims: Claims, runs: Sequence[Run]) -> list[set[Direction]]:
-    """What stands after every run, by trying everything again until nothing is new."""
+    """What stands after every run of one batch."""
+    return standing_in([[(claims, runs[:r])] for r in range(1, len(runs) + 1)])
+
+
+def standing_in(moments: Sequence[Batches]) -> list[set[Direction]]:
+    """What stands at each of these moments, by trying everything again until nothing is new."""
+    if not moments:
+        return []
+    claims, _ = moments[0][0]
     share = {view: each[1] / claims.per_view for view, each in enumerate(claims.views)}
     goal, stands, history = 1 / claims.alpha_certificates, set[Direction](), []
-    for r in range(1, len(runs) + 1):
-        evidence = {e: math.exp(min(700.0, log_s(claims, runs[:r], e))) for e in claims.directions}
+    for batches in moments:
+        evidence = {e: math.exp(min(700.0, log_product(batches, e))) for e in claims.directions}
         while True:
             rest = [e for e in claims.directions if e not in stands]
             short = math.fsum(share[e[0]] * (goal - evidence[e]) for e in rest if evidence[e] < goal)

@@ -91,7 +91,7 @@ def test_evidence_of_complete_runs_is_caught():
 def test_looks_at_full_level_are_caught(monkeypatch):
     honest, _ = false_runs(THREE_CHANCES, THREE_CHANCES.design(), n=N, seed=35)
     take_look = NewItemsEvidence.take_look
-    monkeypatch.setattr(NewItemsEvidence, "take_look", lambda self, _, outcomes: take_look(self, 1.0, outcomes))
+    monkeypatch.setattr(NewItemsEvidence, "take_look", lambda self, _, *rest: take_look(self, 1.0, *rest))
     planted, _ = false_runs(THREE_CHANCES, THREE_CHANCES.design(), n=N, seed=35)
     judge("every look at full level", honest, planted, N)
 

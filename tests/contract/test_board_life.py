@@ -16,7 +16,7 @@ from bbedge.verify.ledger import verify, verify_session
 MODELS = ("weak", "middling ü", "strong '模型'")
 ITEMS = tuple(f"q{i}" for i in range(30))
 BLOCKS = tuple(f"b{i // 3}" for i in range(30))
-MORE = tuple(f"r{i}" for i in range(10))
+MORE = tuple(f"r{i}" for i in range(9))
 CHANCES = dict(zip((*MODELS, "newcomer"), (0.1, 0.5, 0.95, 0.02), strict=True))
 
 DESIGNS = {
@@ -25,6 +25,7 @@ DESIGNS = {
     "look by look": BoardDesign(method="bb-edge", evidence="betting", stakes="design"),
     "published": BoardDesign(method="bb-edge"),
     "pilot": BoardDesign(method="bb-edge-x", family="pilot-top-k", k=1, pilot=2, spending="equal", shares=4),
+    "both targets": BoardDesign(target="both", looks=(1, 4, 6)),
     "graded": BoardDesign(method="bb-edge-x", tau=0.02, pairing="first", first=2),
 }
 
@@ -59,7 +60,7 @@ def live(place: str, name: str) -> Board:
     Board.open(place).retire("middling ü")
     rest = tuple(model for model in every if model != "middling ü")
     Board.open(place).add(scores(rest, ITEMS, 40, first=pilots + 8, graded=graded))
-    Board.open(place).add_items(MORE)
+    Board.open(place).add_items(MORE, [f"c{i // 3}" for i in range(9)])
     Board.open(place).add(scores(rest[::-1], (*MORE, *ITEMS), 50, replicates=6, graded=graded))
     return Board.open(place)
 

@@ -213,7 +213,7 @@ def test_runs_in_a_batch_are_as_runs_one_by_one(case):
 @few
 def test_a_state_that_has_forgotten_a_look_is_refused(case):
     *_, (certifier, _) = fed(case, "new-items")
-    looks = certifier.views[0]._looks
+    looks = certifier.views[0].batches[0].looks
     if looks:
         looks.pop()
         with pytest.raises(DataError, match="damaged"):

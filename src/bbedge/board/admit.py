@@ -15,8 +15,9 @@ from msgspec.structs import asdict, replace
 from numpy.typing import NDArray
 
 from bbedge.board.design import BoardDesign
-from bbedge.board.epoch import Epoch, Found, Panel, Stage, join_found
+from bbedge.board.epoch import Epoch
 from bbedge.board.sequence import check_place
+from bbedge.board.stage import Found, Panel, Stage, join_found
 from bbedge.board.state import BoardState
 from bbedge.board.stored_scores import StoredScores, StoredVector, called
 from bbedge.core.copies import FEW, Copy, described, find_copies, fingerprints, may_be_chance
@@ -92,7 +93,7 @@ def admit(state: BoardState, event: _E, scores: StoredScores) -> _E:
         case ModelRetired(model=model):
             state.follow(event)
             for stage in state.epoch.stages:
-                stage.stop([model])
+                stage.stop([model], is_inside=state.epoch.is_inside_first_run)
         case _:
             state.follow(event)
     state.follow_look(written)
@@ -103,7 +104,7 @@ def changed_stages(state: BoardState, event: BoardEvent) -> Sequence[Stage]:
     """The stages whose evidence the last event of a state has changed."""
     match event:
         case ModelAdded():
-            return state.epoch.stages[-1:]
+            return [stage for stage in state.epoch.stages if stage.newcomer == event.model]
         case Created() | PilotAdded() | ReplicateAdded() | ItemsAdded() | ModelRetired():
             return state.epoch.stages
     return ()
@@ -138,32 +139,44 @@ def _admit_model(state: BoardState, event: ModelAdded, scores: StoredScores) -> 
     Only complete replicates count, also where the first one was looked at inside: a direction against a model that was
     stopped inside it has no evidence. The evidence of an announced model ends with the first run that lacks a score.
     """
-    epoch, name = state.epoch, event.model
-    models, runs = tuple(epoch.models), list[NDArray[np.float64]]()
-    for replicate, digest in enumerate(event.vectors, start=1):
-        vector = scores.vectors(epoch, replicate, [name])[name]
-        _check_vector(state, vector, digest, called(epoch.number, replicate, name), name, epoch.items)
+    epoch, name, runs = state.epoch, event.model, list[NDArray[np.float64]]()
+    for (at, replicate), digest in zip(state.joined_places(name), event.vectors, strict=True):
+        vector = scores.vectors(at, replicate, [name])[name]
+        _check_vector(state, vector, digest, called(at.number, replicate, name), name, at.items)
         runs.append(vector.scores)
     empty = [run for run in runs if np.isnan(run).all()]
     check_whole_runs(state, [name] * len(empty), whole_runs=event.whole_runs and len(empty) < len(runs))
     copies = _copies_of_model(epoch, event, runs)
     event = replace(event, gaps=tuple(int(np.isnan(run).sum()) for run in runs), copies=copies)
     state.follow(event)
-    stage, found = epoch.stages[-1], list[Found]()
+    found = list[Found]()
     # What is missing of announced runs may depend on all of them. All directions of this claim then end together, with
     # the first run that lacks a score; in the claim of another model, only no evidence is sure to be no choice.
-    lacking = [model for model in models if model in state.announced and state.announced[model].lacks_scores]
-    stage.certifier.stop(lacking, forfeit=True)
-    for replicate, run in enumerate(runs, start=1):
-        stored = scores.panel(epoch, replicate)
-        there = {model: stored[model] for model in models if model in stored and model not in lacking}
-        found.append(stage.add_and_look({**there, name: run}, replicate))
-        if name in state.announced and np.isnan(run).any():
-            stage.stop([name])
-            break
-    stage.stop(state.retired)
-    event = replace(event, stages=_opened([stage]))
-    return _looked(state, event, found) if epoch.replicates else event
+    lacking = {model for model, each in state.announced.items() if each.lacks_scores and model != name}
+
+    def feed(stage: Stage, at: Epoch) -> None:
+        models, called_here = set(stage.design.models), dict(zip(stage.views, views_of[stage.target], strict=True))
+        stage.stop((model for model in at.partial if model in models), is_inside=True)
+        stage.certifier.stop(sorted(lacking & models), forfeit=True)
+        for replicate in stage.places[len(stage.places) - stage.runs :]:
+            stored = scores.panel(at, replicate)
+            there = {model: stored[model] for model in stored if model in models and model not in lacking}
+            looked = stage.add_and_look(there, replicate)
+            found.append({called_here[view]: edges for view, edges in looked.items()})
+            if name in state.announced and np.isnan(stored[name]).any():
+                stage.stop([name])
+                break
+
+    opened = changed_stages(state, event)
+    views_of = {stage.target: stage.views for stage in opened}
+    for stage in opened:
+        if stage.batches:
+            stage.certifier = state.from_first_version(stage.opened, feed).certifier
+        else:
+            feed(stage, epoch)
+        stage.stop(state.retired)
+    event = replace(event, stages=_opened(opened))
+    return _looked(state, event, found) if event.vectors else event
 
 
 _Looked = TypeVar("_Looked", ReplicateAdded, ModelAdded)
@@ -307,9 +320,14 @@ def _copies_of_pilot(
 
 
 def _copies_of_model(epoch: Epoch, event: ModelAdded, runs: Sequence[NDArray[np.float64]]) -> tuple[CountedCopy, ...]:
-    """The runs of an added model that repeat earlier ones of it; refused if the event's rule says so."""
-    prints = [fingerprints((event.model,), run[None]) for run in runs]
-    found = find_copies(prints, lambda run, _: runs[run], blocks=epoch.blocks)
+    """The runs of an added model that repeat earlier ones of it; refused if the event's rule says so.
+
+    Those that join runs of earlier versions have fewer items, which are the first of all.
+    """
+    count = min((len(run) for run in runs), default=0)
+    shared = [run[:count] for run in runs]
+    prints = [fingerprints((event.model,), run[None]) for run in shared]
+    found = find_copies(prints, lambda run, _: shared[run], blocks=epoch.blocks[:count])
     if found and event.copy_rule == "refuse":
         raise CopiedReplicateError(described(found, [str(run + 1) for run in range(len(runs))]))
     return _counted(found)

@@ -190,10 +190,11 @@ class Board:
         """Every look at a benchmark version again, computed from the stored scores; by default the current version.
 
         There is one for each view, the headline's first, or ``None`` where a view is not looked at then. Only for a
-        version that no model was added to: directions of a later stage have another threshold.
+        version that no model was added to, since directions of a later stage have another threshold, and of new items
+        only for the first one.
         """
         number = epoch or self._state.epoch.number
-        if len(self._state.epochs[number - 1].stages) != 1:
+        if self._state.epochs[number - 1].is_joined:
             return
         with self._store.read() as session:
             scores = StoredScores(session)
@@ -356,10 +357,7 @@ class Board:
         )
 
     def certificate(self, epoch: int | None = None) -> Any:  # noqa: ANN401 - bbedge.Certificate
-        """The :class:`bbedge.Certificate` of a benchmark version (from 1), as ``bbedge board show --json`` writes it.
-
-        By default it is that of the last version that has runs.
-        """
+        """The :class:`bbedge.Certificate` of a version (from 1), by default of the last one that has runs."""
         # By name: boards know nothing of documents.
         return import_module("bbedge.certificate.of_board").board_certificate(self, epoch)
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from bbedge.board.admit import admit, changed_stages, create, follow, registration
-from bbedge.board.epoch import Stage, join_found
 from bbedge.board.incoming import check_first_run, known_replicate, proposed_model, proposed_replicate
+from bbedge.board.stage import Stage, join_found
 from bbedge.board.state import BoardState
 from bbedge.board.stored_scores import StoredScores, StoredVector
 from bbedge.core.checkpoints import Checkpoint
@@ -31,6 +31,9 @@ from bbedge.records.events import (
     WithoutEvidence,
 )
 from bbedge.records.values import Copies
+
+Vectors = Mapping[tuple[int, int], Mapping[str, StoredVector]]
+"""Scores by the number of their epoch and their place there, and by model."""
 
 
 def whole_ledger(session: Session) -> list[LedgerEvent]:
@@ -78,7 +81,7 @@ def load(session: Session) -> tuple[list[LedgerEvent], BoardState]:
             follow(state, event.content)
         try:
             for stage in state.stages:
-                stage.certifier = Certifier.from_bytes(stage.design, saved[stage.claim])
+                stage.certifier = Certifier.from_bytes(stage.design, saved[stage.claim], batches=stage.batches)
         except (BbedgeError, KeyError):
             return events, replay(session, events)
         return events, state
@@ -170,7 +173,7 @@ class Change:
                 already[index] = position + 1
                 continue
             event, vectors = proposed_replicate(scores, index, state, self.scores, copies=copies, rule=rule, upto=upto)
-            events.append(self.append(event, {event.place: vectors}))
+            events.append(self.append(event, {(event.epoch, event.place): vectors}))
         if copies == "refuse" and len(events) > 1:
             # Replicates that come together may show more than one after the other.
             found = [copy for copy in scores.copies if copy.replicate not in already]
@@ -189,7 +192,9 @@ class Change:
         rule, copies = counting.get("incomplete"), counting.get("copies") or self._copies
         self._check_rule(rule)
         event, runs = proposed_model(name, scores, self.state, copies, whole_runs=rule not in (None, "refuse"))
-        return Added.by([self.append(event, {place: {name: run} for place, run in enumerate(runs, start=1)})])
+        places = [(epoch.number, replicate) for epoch, replicate in self.state.joined_places(name)]
+        # If there are more runs or fewer than the board joins, the event is refused.
+        return Added.by([self.append(event, {place: {name: run} for place, run in zip(places, runs, strict=False)})])
 
     @property
     def _copies(self) -> Copies:
@@ -205,14 +210,14 @@ class Change:
                 f" is not the rule of this board's design, which is frozen: {design.incomplete}",
             )
 
-    def append(self, event: BoardEvent, vectors: Mapping[int, Mapping[str, StoredVector]] | None = None) -> BoardEvent:
-        """Admit a proposed event, with the scores by place and model that come with it, and append it to the ledger."""
+    def append(self, event: BoardEvent, vectors: Vectors | None = None) -> BoardEvent:
+        """Admit a proposed event, with the scores that come with it, and append it to the ledger."""
         vectors = vectors or {}
-        for place, of_models in vectors.items():
-            self.scores.offer(self.state.epoch, place, of_models)
+        for (epoch, place), of_models in vectors.items():
+            self.scores.offer(epoch, place, of_models)
         return self._write(admit(self.state, event, self.scores), vectors)
 
-    def _write(self, event: BoardEvent, vectors: Mapping[int, Mapping[str, StoredVector]]) -> BoardEvent:
+    def _write(self, event: BoardEvent, vectors: Vectors) -> BoardEvent:
         stages = changed_stages(self.state, event)
         if not isinstance(event, WithoutEvidence):
             event = replace(event, cache=save(self.session, stages))
@@ -220,8 +225,8 @@ class Change:
         _ = entry.content  # what could not be read again is not written
         self.session.append(entry)
         stored = [
-            Vector(epoch=self.state.epoch.number, replicate=place, model=model, data=each.data)
-            for place, of_models in vectors.items()
+            Vector(epoch=epoch, replicate=place, model=model, data=each.data)
+            for (epoch, place), of_models in vectors.items()
             for model, each in of_models.items()
         ]
         self.session.put_vectors(entry.seq, stored)

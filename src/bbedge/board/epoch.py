@@ -13,20 +13,18 @@ import numpy as np
 from msgspec.structs import asdict
 from numpy.typing import NDArray
 
+from bbedge.board.stage import Found, Stage, all_views
 from bbedge.core.checkpoints import Checkpoint, FirstRunPlan, first_run_plan
 from bbedge.core.copies import CopySearch, ScoreFingerprint
 from bbedge.core.design import Design
 from bbedge.core.graph import Graph
-from bbedge.core.leaderboard import Certifier, Leaderboard
-from bbedge.core.looks import EarlyRecord, Look, LookCount
+from bbedge.core.leaderboard import Leaderboard
+from bbedge.core.looks import EarlyRecord, LookCount
 from bbedge.core.views import HEADLINE
 from bbedge.errors import BoardError
 from bbedge.ledger.chain import missing_checksum
 from bbedge.records.events import (
     AttemptOutcome,
-    ModelAdded,
-    NewEdge,
-    Opened,
     Outcome,
     PilotAdded,
     ReplicateAdded,
@@ -36,116 +34,22 @@ from bbedge.records.events import (
 )
 from bbedge.text import quoted
 
-Panel = Mapping[str, NDArray[np.float64]]
-"""One replicate: the score vector of each model, over the items of the epoch; a missing score is NaN."""
-
-Found = Mapping[str, Sequence[NewEdge]]
-"""What was certified for the first time, by view; the main one is called ``headline``."""
-
-
-def all_views(design: Design) -> tuple[str, ...]:
-    """The names of the views of a design, the headline's first."""
-    return (HEADLINE, *(view.name for view in design.views))
-
-
-@dataclass(slots=True, kw_only=True)
-class Stage:
-    """A claim: a family of directions tested at one level."""
-
-    claim: int
-    """Its place in the spending sequence."""
-    level: float
-    """Its share of alpha."""
-    newcomer: str | None
-    """The added model, or ``None`` for the stage that opens an epoch."""
-    design: Design
-    """The statistical design."""
-    certifier: Certifier
-    """The evidence and what was certified."""
-    has_checkpoints: bool = True
-    """Whether it is looked at inside the first run, where that has checkpoints; not so for an added model."""
-    places: list[int] = field(default_factory=list)
-    """The epoch's replicates that it has seen: all, unless a newcomer was paired with the first few only."""
-
-    @property
-    def opened(self) -> Opened:
-        """The claim as the event that opens it states it."""
-        return Opened(claim=self.claim, level=self.level, newcomer=self.newcomer, design_hash=self.design.hash)
-
-    def add_and_look(self, panel: Panel, replicate: int, upto: int | None = None) -> Found:
-        """Add a replicate and look. Models that the panel lacks have been retired: their directions stop.
-
-        With ``upto``, the blocks before a checkpoint of the first replicate, the panel has the items since the
-        checkpoint before, in the run order.
-        """
-        if upto is not None and not self.has_checkpoints:
-            return {}
-        self.stop(model for model in self.certifier.evidence.active if model not in panel)
-        active = self.certifier.evidence.active
-        if not active:
-            return {}
-        names = all_views(self.design)
-        before = [self.certifier.edges(view) for view in range(len(names))]
-        self.certifier.update(np.stack([panel[model] for model in active]), upto)
-        return {
-            name: self._new_edges(look, stood, replicate)
-            for name, look, stood in zip(names, self.certifier.last_looks, before, strict=True)
-        }
-
-    def stop(self, models: Iterable[str]) -> None:
-        """Stop those of the models that are active.
-
-        A model that stops inside the first run may do so because of its scores in it. Where the run counts only as a
-        whole, its directions then have no evidence at all: what they had before it would be kept by choice.
-        """
-        gone = [model for model in models if model in self.certifier.evidence.active]
-        if gone:
-            self.certifier.stop(gone, forfeit=not self.has_checkpoints and not self.certifier.runs)
-
-    def _new_edges(self, look: Look, stood: NDArray[np.bool_], replicate: int) -> list[NewEdge]:
-        names = self.design.models
-        return [
-            NewEdge(
-                winner=names[a],
-                loser=names[b],
-                log_e=float(look.log_e[a, b]),
-                claim=self.claim,
-                replicate=replicate,
-            )
-            for a, b in np.argwhere(look.edges & ~stood).tolist()
-        ]
-
-    def current_edges(self, view: str) -> NDArray[np.bool_]:
-        """What the last look certified in a view."""
-        return self.certifier.current_edges(all_views(self.design).index(view))
-
-    def edges(self, view: str = HEADLINE) -> NDArray[np.bool_]:
-        """What any look certified in a view."""
-        return self.certifier.edges(all_views(self.design).index(view))
-
-
-def join_found(found: Iterable[Found]) -> Found:
-    """What several looks certified for the first time, as one."""
-    together: dict[str, list[NewEdge]] = {}
-    for each in found:
-        for view, edges in each.items():
-            together.setdefault(view, []).extend(edges)
-    return together
-
 
 def combined(
     design: Design, stages: Sequence[Stage], *, replicates: int, looks: Mapping[str, Sequence[LookCount]]
 ) -> Leaderboard:
     """The leaderboard of the epoch's design with those of its views; ``looks`` are the histories by view."""
-    boards = [(stage, stage.certifier.leaderboard()) for stage in stages]
-    headline, *others = design.parts
-    views = []
-    for place, (view, of_view) in enumerate(zip(design.views, others, strict=True)):
-        of_stages = [(stage, board.views[place]) for stage, board in boards]
-        joined = _joined(of_view, of_stages, looks=looks.get(view.name, ()), replicates=replicates)
-        views.append(replace(joined, name=view.name))
-    joined = _joined(headline, boards, looks=looks[HEADLINE], replicates=replicates)
-    return replace(joined, design=design, views=tuple(views))
+    of_views: dict[str, list[tuple[Stage, Leaderboard]]] = {name: [] for name in all_views(design)}
+    for stage in stages:
+        whole = stage.certifier.leaderboard()
+        for name, found in zip(stage.views, (whole, *whole.views), strict=True):
+            of_views[name].append((stage, found))
+    headline, *others = (
+        _joined(part, of_views[name], looks=looks.get(name, ()), replicates=replicates)
+        for part, name in zip(design.parts, of_views, strict=True)
+    )
+    views = (replace(each, name=view.name) for each, view in zip(others, design.views, strict=True))
+    return replace(headline, design=design, views=tuple(views))
 
 
 def _joined(
@@ -155,22 +59,24 @@ def _joined(
     has_intervals = bool(design.mean_share) and not design.target
     place = {model: i for i, model in enumerate(design.models)}
     blank = dict.fromkeys(("log_e", "log_thresholds", "lower_bounds", "best_bounds", "log_w"), np.nan)
-    none_yet = {"current_edges": False, "first_certified": np.int64(0), "first_checkpoint": np.int64(0)}
+    none_yet = {"edges": False, "current_edges": False, "first_certified": np.int64(0), "first_checkpoint": np.int64(0)}
     of_pairs = {name: np.full((len(place), len(place)), value) for name, value in (blank | none_yet).items()}
     means = np.full(len(place), np.nan)
     of_means = {name: np.tile([0.0, 1.0], (len(place), 1)) for name in ("mean_bounds", "best_mean_bounds")}
     for stage, board in of_stages:
-        index = np.array([place[model] for model in stage.design.models])
-        window = np.ix_(index, index)
+        # A claim that is continued has models that were retired before the epoch.
+        there = np.array([model in place for model in stage.design.models])
+        index = np.array([place[model] for model in stage.design.models if model in place])
+        window, its = np.ix_(index, index), np.ix_(there, there)
         replicate_of = np.array([0, *(stage.places or (1,))], dtype=np.int64)  # none yet inside the first
         found = {name: getattr(board, name, None) for name in of_pairs}
         found["first_certified"] = replicate_of[board.first_certified]
         found["first_checkpoint"] = None if board.early is None else board.early.first_certified
         for name, values in found.items():
             if values is not None:
-                of_pairs[name][window] = np.where(stage.design.tested, values, of_pairs[name][window])
+                of_pairs[name][window] = np.where(stage.design.tested[its], values[its], of_pairs[name][window])
         # A model's mean is that of the stage that saw most of it: the first that has it.
-        means[index] = np.where(np.isnan(means[index]), board.means, means[index])
+        means[index] = np.where(np.isnan(means[index]), board.means[there], means[index])
         own = [stage.newcomer in (None, model) for model in stage.design.models]
         for name, bounds in of_means.items():
             if (values := getattr(board, name)) is not None:  # of a newcomer's stage, its own alone
@@ -179,7 +85,7 @@ def _joined(
         design=design,
         replicates=replicates,
         means=means,
-        graph=Graph(of_pairs["first_certified"] > 0),
+        graph=Graph(of_pairs["edges"]),
         current_edges=of_pairs["current_edges"],
         first_certified=of_pairs["first_certified"],
         looks=tuple(look for look in looks if look.upto is None),
@@ -210,8 +116,9 @@ def joined_edges(models: Sequence[str], stages: Sequence[Stage], view: str) -> N
     place = {model: i for i, model in enumerate(models)}
     edges = np.zeros((len(place), len(place)), dtype=np.bool_)
     for stage in stages:
-        index = [place[model] for model in stage.design.models]
-        edges[np.ix_(index, index)] |= stage.edges(view)
+        there = [model in place for model in stage.design.models]
+        index = [place[model] for model in stage.design.models if model in place]
+        edges[np.ix_(index, index)] |= stage.edges(view)[np.ix_(there, there)]
     return edges
 
 
@@ -279,6 +186,16 @@ class Epoch:
     def passed(self) -> int:
         """How many checkpoints of the first run were looked at."""
         return len(self.looks_at[HEADLINE]) - len(self.looks)
+
+    @property
+    def earlier(self) -> tuple[int, ...]:
+        """Of new items: how many runs each earlier batch of items had had before this version."""
+        return max((stage.earlier for stage in self.stages), key=len, default=())
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether what it shows is put together from several claims, or from evidence of earlier versions."""
+        return len(self.stages) != 1 or bool(self.stages[0].batches)
 
     @property
     def has_scores(self) -> bool:
@@ -358,16 +275,14 @@ class Epoch:
             if not added.vectors.keys().isdisjoint(stage.design.models):
                 stage.places.append(self.replicates)
 
-    def follow_model(self, joined: ModelAdded) -> None:
-        """Count the runs of a model whose stage was opened."""
-        self.missing.update({joined.model: sum(joined.gaps)})
-        self.stages[-1].places.extend(range(1, len(joined.vectors) + 1))
-        for run, digest in enumerate(joined.vectors):
-            stored = self.known[self.pilots + run]
-            stored.runs.update(joined.runs[run] if joined.runs else ())
-            stored.has_gaps |= any(joined.gaps[run : run + 1])
-            if digest != self.nothing:
-                self.copies.join(self.pilots + run, joined.model, ScoreFingerprint(digest=digest))
+    def follow_model(self, model: str, replicate: int, digest: str, runs: Iterable[str], gaps: int) -> None:
+        """Count a run of a model that joined later: its checksum, its identities and how many scores are missing."""
+        position = self.pilots + replicate - 1
+        self.missing.update({model: gaps})
+        self.known[position].runs.update(runs)
+        self.known[position].has_gaps |= gaps > 0
+        if digest != self.nothing:
+            self.copies.join(position, model, ScoreFingerprint(digest=digest))
 
     def follow_look(
         self, outcome: Outcome, runs_of: Iterable[tuple[Stage, int]], upto: int | None = None, *, models: int = 0
@@ -378,11 +293,11 @@ class Epoch:
         """
         replicate = self.replicates if upto is None else 1
         seen: Mapping[str, Outcome | ViewOutcome] = {**outcome.views, HEADLINE: outcome}
-        are_looks = [stage.design.is_look(runs) for stage, runs in runs_of]
-        for place, view in enumerate(self.looks_at):
+        are_looks = [stage.is_look(runs) for stage, runs in runs_of]
+        for view in self.looks_at:
             if view not in seen:
                 raise BoardError(f"a look at the view {quoted(view)} is not recorded; verify the board")
-            if any(is_look[place] for is_look in are_looks):
+            if any(is_look.get(view) for is_look in are_looks):
                 tally = asdict(seen[view].look)
                 self.looks_at[view].append(LookCount(replicate=replicate, **tally, upto=upto, models=models))
 
@@ -395,6 +310,10 @@ class Epoch:
         graph = Graph(joined_edges(self.models, self.stages, view))
         return ViewOutcome(
             look=Tally(edges=graph.n_edges, resolved_pairs=graph.n_resolved),
-            current={stage.claim: np.packbits(stage.current_edges(view)).tobytes() for stage in self.stages},
+            current={
+                stage.claim: np.packbits(stage.current_edges(view)).tobytes()
+                for stage in self.stages
+                if view in stage.views
+            },
             certified=tuple(found.get(view, ())),
         )

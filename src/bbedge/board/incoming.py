@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,8 @@ from numpy.typing import NDArray
 
 from bbedge.board.admit import agree, check_whole_runs
 from bbedge.board.design import drawn_seed
-from bbedge.board.epoch import Panel
 from bbedge.board.sequence import check_known, drawn_order
+from bbedge.board.stage import Panel
 from bbedge.board.state import BoardState
 from bbedge.board.stored_scores import StoredScores, StoredVector
 from bbedge.core.scores import Scores
@@ -97,7 +98,10 @@ def proposed_model(
         refuse_unless(given == (name,), f"the files hold the scores of {listed(given)}; expected {quoted(name)} alone")
         panels = [_panel_in_item_order(scores, index, state) for index in range(len(scores.values))]
         whole = whole_runs and any(panels)
-        runs = [StoredVector.of(_panel_with_gaps(panel, (name,), state, whole_runs=whole)[name]) for panel in panels]
+        rows = [_panel_with_gaps(panel, (name,), state, whole_runs=whole)[name] for panel in panels]
+        # Those that join runs of an earlier version count on its items alone.
+        counts = [len(epoch.items) for epoch, _ in state.joined_places(name)]
+        runs = [StoredVector.of(row[:count]) for row, count in zip_longest(rows, counts[: len(rows)])]
     if name in state.announced:
         return _announced_model(name, scores, runs, state, rule)
     event = ModelAdded(

@@ -94,6 +94,11 @@ def _check_announced(state: BoardState, event: ModelAnnounced) -> None:
         "several runs make a score of this board, and announced runs come in a random order; add the model with runs "
         "that were not announced",
     )
+    refuse_unless(
+        not state.design.target or len(state.epochs) == 1,
+        "items were added to this board, and a model joins the runs of every version; add it with runs that were not "
+        "announced",
+    )
     refuse_unless(needed > 0, f"there is no complete replicate that {quoted(name)} could join; add it without runs")
     refuse_unless(
         event.runs == needed,
@@ -141,11 +146,12 @@ def _check_model(state: BoardState, event: ModelAdded) -> None:
     refuse_unless(
         len(event.vectors) == needed,
         f"{len(event.vectors)} runs of {quoted(name)} given; the pairing rule of the design joins exactly {needed}: "
-        f"one with each of the {'stored' if state.design.pairing == 'all' else 'first'} replicates, in order",
+        f"one with each of the {'stored' if state.design.pairing == 'all' else 'first'} replicates, in order"
+        + (", of all versions" if state.design.target and len(state.epochs) > 1 else ""),
     )
-    between = state.design.next_looks(state.epoch.replicates - 1).get("benchmark")
+    between = state.next_looks(state.epoch.replicates - 1).get("benchmark")
     refuse_unless(
-        needed == state.epoch.replicates or between in (None, state.epoch.replicates),
+        state.runs_joined(state.epoch) == state.epoch.replicates or between in (None, state.epoch.replicates),
         f"{quoted(name)} joins with the first runs, and later ones make scores of several; add it after run {between}",
     )
     _check_rule(state, whole_runs=event.whole_runs)
@@ -167,12 +173,11 @@ def _check_items(state: BoardState, event: ItemsAdded) -> None:
     refuse_unless(bool(event.items), "no items given; an epoch needs at least one new item")
     waiting = [model for model, each in state.announced.items() if each.is_open]
     refuse_unless(not waiting, f"runs of {listed(waiting)} are announced; close the announcement first")
-    # An epoch runs the items of the one before again. Its panels are fresh, and as draws these items are not: which
-    # models are left, and whether there is another epoch, may depend on what was seen of them.
+    lacking = [model for model, each in state.announced.items() if each.delivered is None or each.lacks_scores]
     refuse_unless(
-        not state.design.target,
-        "this board claims what holds of new items, and evidence about these cannot start again on items that were "
-        "seen; make a new board of the new items alone",
+        not (lacking and state.design.target),
+        f"announced runs of {listed(lacking)} were not delivered, and evidence about new items would go on with those "
+        "that were; make a new board of the new items alone",
     )
     known = set(state.epoch.items)
     again = [item for item in event.items if item in known]

@@ -2,24 +2,29 @@
 
 A board has **epochs** (benchmark versions) and, in each, **stages**: the first tests all directions among the models
 that open the epoch, every later one the directions that touch one added model. Each stage is a *claim* with its own
-level; the levels sum to at most ``alpha`` over all epochs.
+level; the levels sum to at most ``alpha`` over all epochs. About new items a claim is continued in the next epoch, by a
+stage that spends nothing.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
+from msgspec import UNSET
 
+from bbedge.board.announcement import Announcement
 from bbedge.board.design import BoardDesign, Columns
-from bbedge.board.epoch import Epoch, Panel, Stage, all_views, combined
+from bbedge.board.epoch import Epoch, combined
+from bbedge.board.kinds import check_same_kinds
+from bbedge.board.stage import Panel, Stage, all_views
 from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.conclusions import GapCount
 from bbedge.core.design import Design
 from bbedge.core.leaderboard import Certifier, Leaderboard
-from bbedge.errors import Argument, BoardError, refuse_unless
+from bbedge.errors import Argument, BoardError
 from bbedge.records.events import (
     AnnouncementClosed,
     AttemptBegun,
@@ -31,35 +36,15 @@ from bbedge.records.events import (
     ModelAnnounced,
     ModelRetired,
     ModelWithdrawn,
+    Opened,
     PilotAdded,
     ReplicateAdded,
 )
-from bbedge.text import quoted
+from bbedge.records.values import Target
 
 
-@dataclass(slots=True, kw_only=True)
-class Announcement:
-    """Runs of a model that were announced before they were made, and the claim that is reserved for it."""
-
-    epoch: int
-    """The benchmark version that they are runs of."""
-    runs: int
-    """How many were announced."""
-    claim: int
-    """Its place in the spending sequence."""
-    level: float
-    """Its share of alpha, spent whether the runs come or not."""
-    is_closed: bool = False
-    """Whether no more runs are waited for."""
-    delivered: int | None = None
-    """How many came when the model was added; ``None`` before."""
-    lacks_scores: bool = False
-    """Whether any score of its runs is missing."""
-
-    @property
-    def is_open(self) -> bool:
-        """Whether its runs are waited for."""
-        return not self.is_closed and self.delivered is None
+def _nothing(stage: Stage, epoch: Epoch) -> None:
+    """Where only the structure is needed."""
 
 
 class BoardState:
@@ -84,7 +69,7 @@ class BoardState:
                 models=models,
                 items=created.items,
                 blocks=created.blocks,
-                columns=self.checked_columns(created.items, created.columns),
+                columns=self.design.checked_columns(created.items, created.columns),
                 order_seed=created.order_seed,
             )
         )
@@ -112,7 +97,7 @@ class BoardState:
     @property
     def spent(self) -> float:
         """The part of alpha that the claims so far use, those reserved for announced models included."""
-        return math.fsum([*(stage.level for stage in self.stages), *(each.level for each in self.reserved)])
+        return math.fsum([*(stage.spends for stage in self.stages), *(each.level for each in self.reserved)])
 
     @property
     def reserved(self) -> list[Announcement]:
@@ -125,37 +110,25 @@ class BoardState:
         return len(self.stages) + len(self.reserved)
 
     def next_level(self) -> float:
-        """The level that the next claim would get; 0 if nothing is left."""
-        return self.design.level(self.claims)
+        """The level that the claim of another model would get; 0 if nothing is left."""
+        if self.design.target != "both":
+            return self._level(None)
+        return (self._level("benchmark") + self._level("new-items")) / 2
 
-    def _pay(self, what: str) -> float:
-        level = self.next_level()
-        if level <= 0.0 or self.spent + level > self.design.alpha:
+    def _level(self, target: Target | None) -> float:
+        """The next level of the claims about a target, which are counted by themselves; ``None`` if there is one."""
+        claims = [stage for stage in self.stages if stage.continues is None and stage.target in (None, target)]
+        return self.design.level(len(claims) + len(self.reserved))
+
+    def _pay(self, what: str, target: Target | None = None) -> float:
+        level = self._level(target or ("benchmark" if self.design.target == "both" else None))
+        if level <= 0.0 or self.spent + (level / 2 if target else level) > self.design.alpha:
+            claims = sum(stage.continues is None for stage in self.stages) + len(self.reserved)
             raise BoardError(
-                f"the error budget is spent: {self.claims} claims have used {self.spent:.6g} of "
+                f"the error budget is spent: {claims} claims have used {self.spent:.6g} of "
                 f"{self.design.alpha:g}, and nothing is left for {what}; start a new board"
             )
         return level
-
-    def checked_columns(self, items: Sequence[str], columns: Columns) -> dict[str, tuple[str, ...]]:
-        """The columns of these items, if they are exactly those that the design uses, with a text for each item."""
-        needed = self.design.columns
-        for name in needed:
-            refuse_unless(
-                name in columns,
-                f"the items have no column {quoted(name)}, which the design uses; add it to the items",
-            )
-            refuse_unless(
-                len(columns[name]) == len(items),
-                f"the column {quoted(name)} has {len(columns[name])} entries for {len(items)} items; give one each",
-            )
-            empty = next((item for item, text in zip(items, columns[name], strict=True) if not text), None)
-            if empty is not None:
-                raise BoardError(f"item {quoted(empty)} has nothing in the column {quoted(name)}; fill it in")
-        extra = sorted(set(columns) - set(needed))
-        if extra:
-            raise BoardError(f"the items have a column {quoted(extra[0])}, which the design does not use")
-        return {name: tuple(columns[name]) for name in needed}
 
     def _open_epoch(self, epoch: Epoch) -> None:
         order_seed = epoch.order_seed
@@ -164,24 +137,84 @@ class BoardState:
             raise BoardError(
                 Argument("order_seed", order_seed), f": the design of the board has {needed} of its blocks"
             )
-        stage = None if self.in_pilot else self._stage(epoch, newcomer=None)
-        # The family is not known before a pilot, but names, items and level must be right now.
-        design = self._core_design(epoch, level=self._pay("this benchmark")) if stage is None else stage.design
-        epoch.looks_at = {name: [] for name in all_views(design)}
+        before = self.epochs[-1] if self.epochs and self.design.target else None
         self.epochs.append(epoch)
-        if stage is not None:
-            epoch.stages.append(stage)
+        epoch.looks_at = {name: [] for name in all_views(self._core_design(epoch, level=self.design.alpha))}
+        if self.in_pilot:
+            # The family is not known before a pilot, but names, items and level must be right now.
+            self._core_design(epoch, level=self._pay("this benchmark"))
+        elif before is None or self.design.target == "both":
+            opened = self._opened(None, None if before is None else "benchmark")
+            epoch.stages.append(self._made(epoch, opened, epoch.models))
+        for stage in () if before is None else before.stages:
+            if self._continues(stage):
+                epoch.stages.append(self._grown(stage, epoch))
+
+    def _continues(self, stage: Stage) -> bool:
+        """Whether a claim of the last epoch goes on in the current one: about new items, if any comparison does."""
+        still = [model for model in stage.design.models if model in self.epoch.models]
+        return stage.target != "benchmark" and stage.newcomer not in self.retired and len(still) > 1
+
+    def _grown(self, stage: Stage, epoch: Epoch) -> Stage:
+        """A claim about new items as it goes on in the next epoch."""
+        both, new = self.design.target == "both", slice(len(self.epochs[epoch.number - 2].items), None)
+        names, columns = tuple(epoch.looks_at), {name: texts[new] for name, texts in epoch.columns.items()}
+
+        def designed(items: Sequence[str], blocks: Sequence[str], columns: Columns) -> Design:
+            of_all = self.design.core_design(
+                stage.design.models, items, blocks, level=stage.level, columns=columns, newcomer=stage.newcomer
+            )
+            return of_all.of_target("new-items")
+
+        added, whole = (
+            designed(epoch.items[new], epoch.blocks[new], columns),
+            designed(epoch.items, epoch.blocks, epoch.columns),
+        )
+        batches = (*(stage.batches or (stage.design.of_target("new-items"),)), added)
+        earlier = (*(runs + stage.runs for runs in stage.earlier), stage.runs)
+        return replace(
+            stage,
+            claim=len(self.stages),
+            design=whole,
+            views=names[len(names) // 2 :] if both else names,
+            target="new-items" if both else None,
+            batches=batches,
+            continues=stage.claim,
+            earlier=earlier,
+            certifier=stage.certifier.grown(whole, batches),
+            has_checkpoints=not self.design.checkpoints,
+            places=[0] * earlier[0],
+        )
+
+    def from_first_version(self, opened: Opened, feed: Callable[[Stage, Epoch], None] = _nothing) -> Stage:
+        """The claim about new items of a model that joins after items were added, from the first version on.
+
+        It joins with all runs that there are of each version, so that its evidence does not depend on when it came.
+        ``feed`` gives the stage of each version the runs of that.
+        """
+        models, stage = list(dict.fromkeys(model for epoch in self.epochs for model in epoch.models)), None
+        for epoch in self.epochs:
+            if stage is None:
+                stage = self._made(epoch, opened, models)
+            else:
+                stage = self._grown(stage, epoch)
+                stage.claim, stage.continues = opened.claim, None
+            stage.places.extend(range(1, self.runs_joined(epoch) + 1))
+            feed(stage, epoch)
+        assert stage is not None  # a board has versions
+        return stage
 
     def _core_design(
         self,
         epoch: Epoch,
+        models: Sequence[str] | None = None,
         *,
         level: float,
         candidate: Sequence[str] | None = None,
         newcomer: str | None = None,
     ) -> Design:
         return self.design.core_design(
-            epoch.models,
+            models or epoch.models,
             epoch.items,
             epoch.blocks,
             level=level,
@@ -192,25 +225,31 @@ class BoardState:
             order_seed=epoch.order_seed if newcomer is None else None,
         )
 
-    def _stage(self, epoch: Epoch, *, newcomer: str | None) -> Stage:
+    def _opened(self, newcomer: str | None, target: Target | None = None) -> Opened:
+        """The next claim, but for its design; refused if nothing is left of alpha for it."""
         announced = None if newcomer is None else self.announced.get(newcomer)
-        if announced is None:
-            number, level = self.claims, self._pay("this benchmark" if newcomer is None else "this model")
-        else:
-            number, level = announced.claim, announced.level
-        names = list(epoch.models)
-        candidate = None
+        if announced is not None:
+            return announced.opened(newcomer)
+        level = self._pay("this benchmark" if newcomer is None else "this model", target)
+        return Opened(claim=self.claims, level=level, newcomer=newcomer, target=target or UNSET, design_hash="")
+
+    def _made(self, epoch: Epoch, opened: Opened, models: Sequence[str]) -> Stage:
+        """The stage of a new claim between these models."""
+        candidate, newcomer, only = None, opened.newcomer, opened.target or None
         if self.candidate is not None:
-            candidate = [model for model in self.candidate if model in names]
+            candidate = [model for model in self.candidate if model in models]
             if not candidate:
                 raise BoardError("every model of the Top-k candidate has been retired; nothing is left to certify")
-        design = self._core_design(epoch, level=level, candidate=candidate, newcomer=newcomer)
+        made = self._core_design(epoch, models, level=opened.level, candidate=candidate, newcomer=newcomer)
+        made = made.of_target(only) if only else made
         return Stage(
-            claim=number,
-            level=level,
+            claim=opened.claim,
+            level=opened.level,
             newcomer=newcomer,
-            design=design,
-            certifier=Certifier(design),
+            design=made,
+            views=all_views(made),
+            target=only,
+            certifier=Certifier(made),
             has_checkpoints=newcomer is None or not self.design.checkpoints,
         )
 
@@ -222,19 +261,28 @@ class BoardState:
                 epoch.follow_replicate(event)
                 if candidate is not None:
                     self.candidate = candidate
-                    epoch.stages.append(self._stage(epoch, newcomer=None))
+                    epoch.stages.append(self._made(epoch, self._opened(None), epoch.models))
             case ReplicateAdded():
                 epoch.follow_replicate(event)
             case ModelAdded(model=name):
                 epoch.models.append(name)
-                epoch.stages.append(self._stage(epoch, newcomer=name))
-                epoch.follow_model(event)
+                is_grown = bool(self.design.target) and len(self.epochs) > 1
+                if not is_grown or self.design.target == "both":
+                    opened = self._opened(name, "benchmark" if is_grown else None)
+                    epoch.stages.append(self._made(epoch, opened, epoch.models))
+                    joined = self.runs_joined(epoch) if is_grown else len(event.vectors)
+                    epoch.stages[-1].places.extend(range(1, joined + 1))
+                if is_grown:
+                    opened = self._opened(name, "new-items" if self.design.target == "both" else None)
+                    epoch.stages.append(self.from_first_version(opened))
+                for (at, run), digest, runs, gaps in self._joined(event):
+                    at.follow_model(name, run, digest, runs, gaps)
                 if name in self.announced:
-                    joined = self.announced[name]
-                    joined.delivered = sum(digest != epoch.nothing for digest in event.vectors)
-                    joined.lacks_scores = any(event.gaps)
+                    self.announced[name].follow_model(event, epoch.nothing)
             case ItemsAdded():
-                new = self.checked_columns(event.items, event.columns)
+                new = self.design.checked_columns(event.items, event.columns)
+                if self.design.target:
+                    check_same_kinds(self.design, self.epochs, event.items, event.blocks, new)
                 self._open_epoch(
                     Epoch(
                         number=epoch.number + 1,
@@ -266,10 +314,11 @@ class BoardState:
             case ReplicateAdded(upto=upto) if upto:
                 epoch.follow_look(event.outcome, [(epoch.stages[0], 0)], upto, models=len(event.vectors))
             case ReplicateAdded():
-                run = [(stage, len(stage.places)) for stage in epoch.stages if epoch.replicates in stage.places]
+                run = [(stage, stage.runs) for stage in epoch.stages if epoch.replicates in stage.places]
                 epoch.follow_look(event.outcome, run)
-            case ModelAdded(outcome=outcome, vectors=runs) if outcome is not None:
-                epoch.follow_look(outcome, [(epoch.stages[-1], run) for run in range(1, len(runs) + 1)])
+            case ModelAdded(outcome=outcome, model=name) if outcome is not None:
+                opened = [stage for stage in epoch.stages if stage.newcomer == name]
+                epoch.follow_look(outcome, [(stage, run) for stage in opened for run in range(1, stage.runs + 1)])
 
     def upcoming(self, upto: int | None = None) -> Checkpoint:
         """The checkpoint that comes next, or an error that says why there is none, or none after so many blocks."""
@@ -301,13 +350,38 @@ class BoardState:
         order = np.argsort(-totals, kind="stable")[: self.design.k]
         return tuple(sorted(self.active[i] for i in order))
 
+    def next_looks(self, runs: int) -> dict[Target, int]:
+        """For each target, after which run of this version the next look is, if there were so many."""
+        return self.design.next_looks(runs, self.epoch.earlier)
+
     def runs_needed(self, model: str | None = None) -> int:
         """How many runs of a new model the pairing rule joins now; of an announced one, when it was announced."""
+        return len(self.joined_places(model))
+
+    def runs_joined(self, epoch: Epoch) -> int:
+        """How many runs of a version the pairing rule joins with those of a new model."""
+        return epoch.replicates if self.design.pairing == "all" else min(self.design.first or 0, epoch.replicates)
+
+    def joined_places(self, model: str | None = None) -> list[tuple[Epoch, int]]:
+        """The replicates that a new model joins with its runs, in order; about new items, those of all versions.
+
+        An announced model joins those that there were when its runs were announced.
+        """
         if model in self.announced:
-            return self.announced[model].runs
-        if self.design.pairing == "all":
-            return self.epoch.replicates
-        return min(self.design.first or 0, self.epoch.replicates)
+            return [(self.epoch, run) for run in range(1, self.announced[model].runs + 1)]
+        epochs = self.epochs if self.design.target else [self.epoch]
+        return [(epoch, run) for epoch in epochs for run in range(1, self.runs_joined(epoch) + 1)]
+
+    def _joined(self, event: ModelAdded) -> Iterator[tuple[tuple[Epoch, int], str, tuple[str, ...], int]]:
+        """Each run of a model that joins: where it belongs, its checksum, its identities and missing scores."""
+        count = len(event.vectors)
+        return zip(
+            self.joined_places(event.model),
+            event.vectors,
+            event.runs or ((),) * count,
+            event.gaps or (0,) * count,
+            strict=True,
+        )
 
     def leaderboard(self, epoch: Epoch | None = None) -> Leaderboard:
         """Everything that may be concluded about a benchmark version; by default, the current one."""

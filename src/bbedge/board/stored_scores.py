@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.board.epoch import Epoch, Panel, Stage
+from bbedge.board.epoch import Epoch
+from bbedge.board.stage import Panel, Stage, all_views
 from bbedge.board.state import BoardState
 from bbedge.core.certifier import Certifier
 from bbedge.core.checkpoints import Checkpoint
@@ -57,9 +58,9 @@ class StoredScores:
         self._last: tuple[tuple[int, int], Panel] | None = None  # models of a replicate are asked for in turn
         self._samples: dict[int, _Samples] = {}
 
-    def offer(self, epoch: Epoch, place: int, vectors: Mapping[str, StoredVector]) -> None:
-        """Have these scores as if they were stored."""
-        self._offered.setdefault((epoch.number, place), {}).update(vectors)
+    def offer(self, epoch: int, place: int, vectors: Mapping[str, StoredVector]) -> None:
+        """Have these scores as if they were stored, in the epoch of this number."""
+        self._offered.setdefault((epoch, place), {}).update(vectors)
         self._last = None
 
     def vectors(self, epoch: Epoch, place: int, models: Iterable[str]) -> dict[str, StoredVector]:
@@ -200,9 +201,9 @@ def scores_of(
 def resolved_if_means(session: Session, epoch: Epoch) -> int | None:
     """Pairs that would be certified if missing scores had been their models' means: a hint, never a claim.
 
-    Only for a version that no model was added to.
+    Only for a version that no model was added to, and of new items only for the first one.
     """
-    if len(epoch.stages) != 1 or not epoch.replicates:
+    if epoch.is_joined or not epoch.replicates:
         return None
     scores = StoredScores(session)
     panels = [scores.panel(epoch, replicate) for replicate in range(1, epoch.replicates + 1)]
@@ -214,7 +215,15 @@ def resolved_if_means(session: Session, epoch: Epoch) -> int | None:
         known = [scores[~np.isnan(scores)] for scores in of_model]
         means[model] = float(np.concatenate(known).mean()) if sum(map(len, known)) else 0.0
     real = epoch.stages[0]
-    stage = Stage(claim=0, level=real.level, newcomer=None, design=real.design, certifier=Certifier(real.design))
+    design = real.design
+    stage = Stage(
+        claim=0,
+        level=real.level,
+        newcomer=None,
+        design=design,
+        views=all_views(design),
+        certifier=Certifier(design),
+    )
     for upto, panel in inside.items():
         stage.add_and_look(_filled(panel, means), 1, upto)
     for replicate, panel in enumerate(panels, start=1):
@@ -288,7 +297,7 @@ class NextRun:
             columns={name: tuple(texts[place] for place in places) for name, texts in epoch.columns.items()},
             checkpoint=upcoming,
             checkpoints=0 if plan is None else len(plan.checkpoints),
-            looks=state.design.next_looks(epoch.replicates),
+            looks=state.next_looks(epoch.replicates),
         )
 
     @property

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import UNSET
+
 from bbedge.board.design import BoardDesign
 from bbedge.errors import DataError, DesignError
 from bbedge.files import csv_text, read_text, write_whole
@@ -19,7 +21,7 @@ from bbedge.text import counted, display_names, listed, quoted, shown, shown_pat
 
 if TYPE_CHECKING:
     from bbedge.board import Added, Board
-    from bbedge.board.epoch import Stage
+    from bbedge.board.stage import Stage
     from bbedge.core.leaderboard import Leaderboard
     from bbedge.core.scores import Scores
     from bbedge.ledger.chain import LedgerEvent
@@ -63,7 +65,9 @@ def particulars(event: LedgerEvent) -> str:
             views = "" if added.outcome is None else _new_in_views(added.outcome)
             return f"{added.model}: {len(added.vectors)} runs, {new} new certificates{views}{gaps}"
         case events.ItemsAdded() as added:
-            return f"epoch {added.epoch}: {len(added.items)} new items"
+            goes_on = any(stage.continues is not UNSET for stage in added.stages)
+            on_new = ", evidence about new items goes on" if goes_on else ""
+            return f"epoch {added.epoch}: {len(added.items)} new items{on_new}"
         case events.NoteAdded() as note:
             return f"{note.about}: {note.text}"
         case events.ModelRetired() as retired:
@@ -248,12 +252,14 @@ def _first(texts: Sequence[str], most: int, *, of: int | None = None) -> str:
 
 
 def claim_rows(board: Board) -> list[tuple[int, str, float, int, int]]:
-    """Every claim on the error budget: number, what it is about, level, directions tested, directions certified."""
+    """Every claim on the error budget: number, what it is about, its level, directions tested, directions certified."""
 
     def about(stage: Stage) -> str:
-        if stage.newcomer:
-            return f"model {stage.newcomer}"
-        return "candidate set against the others" if stage.design.family.candidate else "all pairs"
+        pairs = "candidate set against the others" if stage.design.family.candidate else "all pairs"
+        whose = f"model {stage.newcomer}" if stage.newcomer else pairs
+        target = {None: "", "benchmark": ", these items", "new-items": ", new items"}[stage.target]
+        goes_on = "" if stage.continues is None else f", continues claim {stage.continues}"
+        return f"{whose}{target}{goes_on}"
 
     reserved = [
         (each.claim, f"epoch {each.epoch}: announced model {model}", each.level, 0, 0)
@@ -265,8 +271,8 @@ def claim_rows(board: Board) -> list[tuple[int, str, float, int, int]]:
             stage.claim,
             f"epoch {epoch.number}: {about(stage)}",
             stage.level,
-            stage.design.n_directions * len(epoch.looks_at),
-            sum(int(stage.edges(view).sum()) for view in epoch.looks_at),
+            stage.design.n_directions * len(stage.views),
+            sum(int(stage.edges(view).sum()) for view in stage.views),
         )
         for epoch in board.state.epochs
         for stage in epoch.stages

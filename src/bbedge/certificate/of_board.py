@@ -99,7 +99,7 @@ def board_notes(board: Board, number: int) -> Iterator[Note]:
         yield Note(kind="attempts", text=text)
     for each in (other for other in state.epochs if other.number != number):
         if each.has_scores:
-            edges = sum(int(stage.edges(view).sum()) for stage in each.stages for view in each.looks_at)
+            edges = sum(int(stage.edges(view).sum()) for stage in each.stages for view in stage.views)
             text = f"Epoch {each.number} ({len(each.items):,} items) has {edges:,} certificates of its own."
         else:
             text = (
@@ -165,6 +165,8 @@ def _record(board: Board, epoch: int) -> BoardRecord:
                 claim=stage.claim,
                 epoch=each.number,
                 newcomer=stage.newcomer,
+                target=stage.target or msgspec.UNSET,
+                continues=msgspec.UNSET if stage.continues is None else stage.continues,
                 level=stage.level,
                 directions=stage.design.n_directions,
                 design_hash=stage.design.hash,
@@ -172,6 +174,7 @@ def _record(board: Board, epoch: int) -> BoardRecord:
             for each in board.state.epochs
             for stage in each.stages
         ),
+        earlier_runs=board.state.epochs[epoch - 1].earlier or msgspec.UNSET,
         attempts=_attempts(board, epoch),
         timeline=tuple(_timeline(board, epoch)),
     )
@@ -213,13 +216,18 @@ def _checkpoints(board: Board, epoch: int) -> dict[int, int]:
 def _timeline(board: Board, shown: int) -> Iterator[StepRecord]:
     """What the events say that changed models, items or evidence; of the epoch that is shown, with the ranks."""
     models, edges, ranks = list[str](), list[NewEdge](), dict[str, tuple[int, int]]()
+    goes_on = board.design.target == "new-items"
     for event in board.events:
         content = event.content
         said: dict[str, Any] = {}
         match content:
             case Created() | ItemsAdded():
-                models, edges, ranks = list(content.models), [], {}
+                models, ranks = list(content.models), {}
+                # What is certified of new items stands; these items are others now.
+                edges = [edge for edge in edges if {edge.winner, edge.loser} <= set(models)] if goes_on else []
                 said = {"names": content.models, "items": len(content.items)}
+                if goes_on and isinstance(content, ItemsAdded):
+                    said["kept"] = len(edges)
             case ModelAdded(model=model):
                 models.append(model)
                 said = {"names": (model,)}
@@ -234,7 +242,8 @@ def _timeline(board: Board, shown: int) -> Iterator[StepRecord]:
             said["checkpoint"] = _checkpoints(board, epoch)[content.upto]
         outcome = content.outcome if isinstance(content, ReplicateAdded | ModelAdded) else None
         if outcome is not None:
-            edges += outcome.certified
+            # Comparisons with models that were retired before the epoch may still be certified.
+            edges += [edge for edge in outcome.certified if {edge.winner, edge.loser} <= set(models)]
             said |= msgspec.structs.asdict(outcome.look)
         if epoch == shown and len(board.state.epochs[epoch - 1].models) <= MOST_LISTED:
             before, ranks = ranks, _possible_ranks(models, edges)
@@ -262,8 +271,8 @@ def _attempts(board: Board, epoch: int) -> Attempts | msgspec.UnsetType:
 
 def _with_history(board: Board, leaderboard: Leaderboard, epoch: int) -> Leaderboard:
     """The leaderboard and its views with the evidence of every look, where there are few enough models to show it."""
-    stages = board.state.epochs[epoch - 1].stages
-    if len(stages) != 1 or len(stages[0].design.models) > MOST_MODELS:
+    shown = board.state.epochs[epoch - 1]
+    if shown.is_joined or len(shown.models) > MOST_MODELS:
         return leaderboard
     recorders = [Recorder() for _ in (leaderboard, *leaderboard.views)]
     for looks in board.looks_at_views(epoch):

@@ -93,7 +93,10 @@ class Parts:
     @property
     def is_complete(self) -> bool:
         """Whether all evidence that a threshold of direct e-Holm follows from is listed here."""
-        return self.document.view is UNSET and all(each.pairs is not None for each in (self, *self.views))
+        # A claim that is continued may have models that were retired before.
+        is_continued = any(claim.continues is not UNSET for each in (self, *self.views) for claim in each.claims)
+        listed = all(each.pairs is not None for each in (self, *self.views))
+        return self.document.view is UNSET and listed and not is_continued
 
     @property
     def is_about_new_items(self) -> bool:
@@ -103,8 +106,9 @@ class Parts:
     @property
     def claims(self) -> list[StageRecord]:
         """The claims of a board that this certificate is about."""
-        board = self.document.board
-        return [claim for claim in board.claims if claim.epoch == board.epoch] if board else []
+        board, target = self.document.board, "new-items" if self.is_about_new_items else "benchmark"
+        claims = [claim for claim in board.claims if claim.epoch == board.epoch] if board else []
+        return [claim for claim in claims if claim.target in (UNSET, target)]
 
     def families(self) -> Iterator[tuple[Mask, float]]:
         """The listed directions that are tested together, and their level: of a board, those of each claim."""
@@ -203,9 +207,10 @@ class Parts:
             found["log_threshold"] = largest(log_thresholds)
         if len(self.claims) <= 1:  # a new model's runs are paired with replicates of looks before it came
             looks, parts = document.looks, document.parts
-            found["looks"] = edges_after_each_look(looks, pairs.first_certified, [look.replicate for look in looks])
+            first, inside = pairs.first_certified, pairs.first_checkpoint
+            found["looks"] = edges_after_each_look(looks, graph.edges, first, [look.replicate for look in looks])
             found["parts"] = parts and edges_after_each_look(
-                parts, pairs.first_checkpoint, [part.checkpoint for part in parts]
+                parts, inside > 0, inside, [part.checkpoint for part in parts]
             )
         return found
 
@@ -219,7 +224,10 @@ def _pair_table(document: Document) -> PairTable | None:
     for edge in document.edges or ():
         ends = place[edge.winner], place[edge.loser]
         first[ends], first_checkpoint[ends] = edge.first_certified, edge.first_part or 0
-    graph = Graph(first > 0)
+    stands = np.zeros_like(first, dtype=np.bool_)
+    for edge in document.edges or ():
+        stands[place[edge.winner], place[edge.loser]] = True
+    graph = Graph(stands)
     listed = np.zeros_like(graph.edges)
     for winner, loser in document.current_edges or ():
         listed[place[winner], place[loser]] = True
@@ -239,13 +247,13 @@ Counted = TypeVar("Counted", LookRecord, PartRecord)
 
 
 def edges_after_each_look(
-    looks: Sequence[Counted], first: NDArray[np.int64], numbers: Sequence[int]
+    looks: Sequence[Counted], stands: Mask, first: NDArray[np.int64], numbers: Sequence[int]
 ) -> tuple[Counted, ...]:
-    """The looks with the edges that were certified up to each, and the pairs that these decide."""
+    """The looks with those of the edges that were certified up to each, and the pairs that these decide."""
     found: list[Counted] = []
     graph = Graph(np.zeros(first.shape, dtype=np.bool_))
     for look, number in zip(looks, numbers, strict=True):
-        edges = (first > 0) & (first <= number)
+        edges = stands & (first <= number)
         # A closure takes seconds with hundreds of models, and most looks add nothing.
         graph = graph if np.array_equal(edges, graph.edges) else Graph(edges)
         found.append(structs.replace(look, edges=graph.n_edges, resolved_pairs=graph.n_resolved))

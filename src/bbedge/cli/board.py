@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from msgspec import structs
@@ -34,6 +34,9 @@ from bbedge.records.options import ABOUT_TARGET
 from bbedge.records.output import Output, Selection
 from bbedge.records.reading import ABOUT_ITEMS, Reading
 from bbedge.text import counted, display_names, shown, shown_path
+
+if TYPE_CHECKING:
+    from bbedge.board import Board
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -127,7 +130,7 @@ def add_items(
     items: Annotated[Path, typer.Argument(help="The new items: a CSV file as for init.")],
     design: DesignFile = None,
 ) -> None:
-    """Open an epoch with more items: evidence starts again with new replicates."""
+    """Open an epoch with more items. Evidence starts again with new replicates; about new items, it goes on."""
     from bbedge.readers import read_items
 
     board = open_board(place, design)
@@ -138,9 +141,24 @@ def add_items(
     views = [view for view in epoch.looks_at if view not in before]
     say(
         f"Epoch {epoch.number} is open: {len(epoch.items):,} items ({len(new.items):,} new), {len(epoch.models)} "
-        f"models, level {epoch.stages[-1].level:.3g}. Evidence starts again with new replicates, numbered from 1; "
-        "the board keeps earlier certificates for their version."
-        + (f" New views: {', '.join(display_names(views))}." if views else ""),
+        f"models{_new_evidence(board)}" + (f" New views: {', '.join(display_names(views))}." if views else ""),
+    )
+
+
+def _new_evidence(board: Board) -> str:
+    """What becomes of the evidence in an epoch that was just opened."""
+    target, level, said = board.design.target, board.state.epoch.stages[0].level, "."
+    if target != "new-items":
+        these, at = (" about these items", level / 2) if target else ("", level)
+        said = (
+            f", level {at:.3g}. Evidence{these} starts again with new replicates, numbered from 1; the board keeps "
+            "earlier certificates for their version."
+        )
+    if not target:
+        return said
+    return (
+        f"{said} Evidence about new items goes on, at the level that it has, and what was certified of them stands: "
+        "the added items must be draws of the same kinds."
     )
 
 
@@ -246,7 +264,8 @@ def show(
         )
     console.print()
     show_looks(console, certificate)
-    show_budget(console, claim_rows(board), alpha=board.design.alpha, next_level=board.state.next_level())
+    state = board.state
+    show_budget(console, claim_rows(board), spent=state.spent, alpha=board.design.alpha, next_level=state.next_level())
     say(f"{counted(len(board.events), 'event')}, head {board.head}", console=console)
     exit_if_contradicted(certificate)
 

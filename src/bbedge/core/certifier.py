@@ -47,9 +47,9 @@ class Certifier:
     ((1, 1), (2, 2))
     """
 
-    def __init__(self, design: Design, *, device: str | None = None) -> None:
+    def __init__(self, design: Design, *, device: str | None = None, batches: Sequence[Design] = ()) -> None:
         self._design = design
-        self._evidence = EvidenceSet(design, device=device)
+        self._evidence = EvidenceSet(design, device=device, batches=batches)
         self._procedure = Procedure(design)
         self._seen = [_Seen(len(design.models)) for _ in self._evidence.views]
         self._last: tuple[Look, ...] = ()
@@ -115,7 +115,7 @@ class Certifier:
 
     def _look(self, upto: int | None) -> Look:
         evidence = self._evidence
-        looks, is_look = self._procedure.looks(evidence.views, run=evidence.run), self._design.is_look(evidence.runs)
+        looks, is_look = self._procedure.looks(evidence.views, run=evidence.run), evidence.is_look
         self._last = tuple(looks)
         for place, (seen, look, view) in enumerate(zip(self._seen, looks, evidence.views, strict=True)):
             if not is_look[place]:
@@ -162,11 +162,26 @@ class Certifier:
         arrays |= {"outcomes": outcomes, "outcome_rows": rows, **self._evidence.state()}
         return archive_bytes({name: to_numpy(array) for name, array in arrays.items() if array is not None})
 
+    def grown(self, design: Design, batches: Sequence[Design]) -> Certifier:
+        """A certifier that goes on about new items after more of them were added; this one stays as it is.
+
+        ``design`` is about new items alone and for all items, ``batches`` are for each batch of them, as in
+        :class:`~bbedge.core.evidence_set.EvidenceSet`. What is certified of new items stands.
+        """
+        certifier = Certifier(design, batches=batches)
+        certifier._evidence.carry_on(self._evidence)
+        places = [place for place, view in enumerate(self.views) if view.design.target]
+        for place, before in enumerate(places):
+            certifier._procedure.first[place] = to_numpy(self._procedure.first[before]).copy()
+            seen = self._seen[before]
+            certifier._seen[place].resume(to_numpy(seen.current), seen.table(self._design))
+        return certifier
+
     @classmethod
-    def from_bytes(cls, design: Design, state: bytes) -> Certifier:
+    def from_bytes(cls, design: Design, state: bytes, *, batches: Sequence[Design] = ()) -> Certifier:
         """Resume from a saved state. A state of another design, or a damaged one, is refused."""
         arrays = load_arrays(state)
-        certifier = cls(design)
+        certifier = cls(design, batches=batches)
         procedure, evidence = certifier._procedure, certifier._evidence
         try:
             states = [arrays[f"evidence{_ending(place)}"].tobytes() for place in range(len(evidence.views))]

@@ -35,7 +35,7 @@ from bbedge.core.views import (
 from bbedge.errors import Argument, DesignError, DomainError
 from bbedge.records.codec import plain, record_from_arguments
 from bbedge.records.options import OptionArguments, Options, ResolvedOptions, declared
-from bbedge.records.values import EvidenceKind, Gaps, StakeRule, changed
+from bbedge.records.values import EvidenceKind, Gaps, StakeRule, Target, changed
 
 BETTING_LIMIT = 2_000_000_000
 """``bb-edge-x`` uses exact logarithms up to this many (direction, block, stake) triples a replicate, else ``sharp``."""
@@ -255,20 +255,13 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
     @property
     def parts(self) -> tuple[Design, ...]:
         """A design for each view, the headline's first: what its evidence follows. Only together they keep alpha."""
-        of_benchmark: dict[str, Any] = {}
         if self.target == "both":
-            of_benchmark = {"target": UNSET, "looks": UNSET, "look_weights": UNSET, "alpha": self.target_alpha}
-        of_new_items = {**_OF_NEW_ITEMS, "alpha": self.target_alpha}
+            return (*self.of_target("benchmark").parts, *self.of_target("new-items").parts)
         others = (
-            self._changed(
-                views=(),
-                weights=None if len(set(view.weights)) == 1 else view.weights,
-                share=view.share,
-                **(of_new_items if view.is_of_new_items else of_benchmark),
-            )
+            self._changed(views=(), weights=None if len(set(view.weights)) == 1 else view.weights, share=view.share)
             for view in self.views
         )
-        return (changed(self, views=(), **of_benchmark) if self.views else self, *others)
+        return (changed(self, views=()) if self.views else self, *others)
 
     @property
     def families(self) -> tuple[tuple[int, ...], ...]:
@@ -277,17 +270,23 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
         places = (tuple(i for i, its in enumerate(is_new) if its is kind) for kind in (False, True))
         return tuple(family for family in places if family)
 
-    def is_look(self, runs: int) -> tuple[bool, ...]:
-        """For each view, the headline first, whether there is a look after so many runs; after none, inside the first.
+    def is_look(self, runs: int, earlier: Sequence[int] = ()) -> tuple[bool, ...]:
+        """For each view, the headline first, whether there is a look: see :meth:`next_looks`; always inside the first.
 
         >>> Design.make(["a", "b"], ["q"], target="both", looks=[2, 4]).is_look(1)
         (True, False)
         """
-        is_new = (
-            self.target == "new-items",
-            *(view.is_of_new_items or self.target == "new-items" for view in self.views),
-        )
-        return tuple(runs in self.schedule if its else runs % self.runs_of_score == 0 for its in is_new)
+        of_new = bool(self.target) and self.is_new_items_look(runs, earlier)
+        is_new = (False, *(view.is_of_new_items for view in self.views))
+        return tuple(of_new if its or self.target == "new-items" else runs % self.runs_of_score == 0 for its in is_new)
+
+    def of_target(self, target: Target) -> Design:
+        """The part of the design that is about one target, with what that has of alpha; of one target, all of it."""
+        if self.target != "both":
+            return self
+        own = _OF_NEW_ITEMS if target == "new-items" else _OF_BENCHMARK
+        views = tuple(view for view in self.views if not view.is_of_new_items)
+        return self._changed(views=views, alpha=self.target_alpha, **own)
 
     def with_planned(self, replicates: int) -> Design:
         """The same design for this number of planned replicates."""
@@ -395,6 +394,7 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
         return content_hash(self.content).hexdigest()
 
 
+_OF_BENCHMARK: dict[str, Any] = {"target": UNSET, "looks": UNSET, "look_weights": UNSET}
 _OF_NEW_ITEMS: dict[str, Any] = {"target": "new-items", "checkpoints": None, "holm": "direct"}
 # What a design is made with while the stakes of its rule are computed from the rest of it.
 _STAND_IN: dict[str, Any] = {"stakes": "paper", "holm": "direct", "evidence": "bernstein", "planned": None}

@@ -12,7 +12,8 @@ from bbedge.core.checkpoints import Checkpoint, first_run_plan
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
 from bbedge.core.gram import PenaltyBySize
-from bbedge.core.new_items import NewItemsEvidence, RunOutcomes, joined_runs
+from bbedge.core.item_batch import ItemBatch, RunOutcomes, joined_runs
+from bbedge.core.new_items import NewItemsEvidence
 from bbedge.core.panels import both_sides
 from bbedge.core.view_evidence import ViewEvidence
 from bbedge.errors import DataError, DesignError
@@ -22,7 +23,8 @@ from bbedge.text import counted, listed, quoted
 class EvidenceSet:
     """The e-processes of every view: each panel is checked once and goes to the evidence of each.
 
-    ``device`` and ``batch`` are as in :class:`~bbedge.core.evidence.Evidence`.
+    ``device`` and ``batch`` are as in :class:`~bbedge.core.evidence.Evidence`. About new items, ``batches`` has a
+    design for each batch of the items, in their order; without it, all items are one batch.
 
     **Guarantee:** that of :class:`~bbedge.core.evidence.Evidence`, for each direction of each view.
 
@@ -33,13 +35,22 @@ class EvidenceSet:
     [[0.75, 0.25], [1.0, 0.0]]
     """
 
-    def __init__(self, design: Design, *, device: str | None = None, batch: tuple[int, ...] = ()) -> None:
-        self._outcomes = RunOutcomes(design)
+    def __init__(
+        self,
+        design: Design,
+        *,
+        device: str | None = None,
+        batch: tuple[int, ...] = (),
+        batches: Sequence[Design] = (),
+    ) -> None:
+        self._outcomes = RunOutcomes(design)  # of the runs since items were last added
+        self._of_batches = [RunOutcomes(each) for each in batches] or [self._outcomes]
+        self._batches = batches
         self.views: tuple[ViewEvidence, ...] = tuple(
-            NewItemsEvidence(part, self._outcomes, device=device, batch=batch)
+            NewItemsEvidence(part, self._outcomes, device=device, batch=batch, batches=self._batches_of(place))
             if part.target
             else Evidence(part, device=device, batch=batch)
-            for part in design.parts
+            for place, part in enumerate(design.parts)
         )
         """The evidence of each view, the headline first."""
         self.seen: Array | None = None
@@ -50,10 +61,21 @@ class EvidenceSet:
         self._waiting: list[Array] = []  # runs that make no score yet, where several make one
         self._are_linked = False
 
+    def _batches_of(self, place: int) -> list[ItemBatch]:
+        """The batches of items in a view; none stated where all items are one."""
+        outcomes = zip(self._batches, self._of_batches, strict=False)
+        return [ItemBatch(design.parts[place], its) for design, its in outcomes]
+
     @property
     def headline(self) -> ViewEvidence:
         """The evidence of the headline."""
         return self.views[0]
+
+    @property
+    def is_look(self) -> tuple[bool, ...]:
+        """For each view, whether there is a look after the runs so far; after none, inside the first."""
+        runs = self._outcomes.runs if self._batches else self.runs
+        return self._design.is_look(runs, tuple(each.runs - runs for each in self._of_batches[:-1]))
 
     @property
     def space(self) -> Space:
@@ -77,6 +99,10 @@ class EvidenceSet:
     @property
     def _of_new_items(self) -> list[NewItemsEvidence]:
         return [view for view in self.views if isinstance(view, NewItemsEvidence)]
+
+    @property
+    def _all_outcomes(self) -> list[RunOutcomes]:
+        return [self._outcomes, *(self._of_batches if self._batches else ())]
 
     @property
     def active(self) -> tuple[str, ...]:
@@ -115,7 +141,8 @@ class EvidenceSet:
     def _split(self) -> None:
         for view in self.views:
             view.split()
-        self._outcomes.split()
+        for outcomes in self._all_outcomes:
+            outcomes.split()
         self._waiting = [self.space.xp.concat([each, each], axis=-2) for each in self._waiting]
 
     def _take_in(self, scores: Array, of_models: Array | None) -> None:
@@ -123,12 +150,14 @@ class EvidenceSet:
         space, design, new = self.space, self._design, self._of_new_items
         if new:
             self._outcomes.add(scores, space)
-            weight = design.schedule.get(self.runs)
-            outcomes = self._outcomes.values() if weight else None
+            self._add_to_batches(scores)
             for of_new in new:
-                of_new.replicates = self.runs
-                if weight:
-                    of_new.take_look(weight, outcomes)
+                of_new.count_run(self.runs)
+            for place, batch in enumerate(self._of_batches):
+                if weight := design.schedule.get(batch.runs):
+                    outcomes = batch.values()
+                    for of_new in new:
+                        of_new.take_look(weight, outcomes, place)
         if design.of_runs:
             self._waiting.append(scores)
             if len(self._waiting) < design.runs_of_score:
@@ -137,6 +166,22 @@ class EvidenceSet:
             self._waiting = []
         for view in reversed(self._of_benchmark):  # the first one last: the others hand on sums to it
             view.take_in(scores, of_models if view is self.headline else None)
+
+    def _add_to_batches(self, scores: Array) -> None:
+        start = 0
+        for design, batch in zip(self._batches, self._of_batches, strict=False):
+            stop = start + len(design.items)
+            batch.add(scores[..., start:stop], self.space)
+            start = stop
+
+    def carry_on(self, before: EvidenceSet) -> None:
+        """Go on from the evidence about new items of a benchmark that this one has grown from."""
+        self.runs = before.runs
+        for place, batch in enumerate(before._of_batches):
+            self._of_batches[place] = batch.copy()
+        for place, (view, old) in enumerate(zip(self._of_new_items, before._of_new_items, strict=True)):
+            view.batches = self._batches_of(place)
+            view.carry_on(old)
 
     def _reach_checkpoint(self, panel: object, upto: int) -> None:
         headline, upcoming = self.headline, self._next_checkpoint()
@@ -197,7 +242,8 @@ class EvidenceSet:
         if self.seen is not None:
             self.seen = self.space.take(self.seen, rows, axis=-2)
         of_sides = np.concatenate([rows, rows + len(active)]) if is_split else rows
-        self._outcomes.keep(of_sides)
+        for outcomes in self._all_outcomes:
+            outcomes.keep(of_sides)
         self._waiting = [self.space.take(each, of_sides, axis=-2) for each in self._waiting]
 
     def state(self) -> State:
@@ -206,20 +252,28 @@ class EvidenceSet:
         if self._design.target or self._design.of_runs:  # else the evidence has all runs
             arrays |= {f"outcomes.{name}": each for name, each in self._outcomes.state().items()}
             arrays |= {f"waiting.{i}": to_numpy(each) for i, each in enumerate(self._waiting)}
+            for place, batch in enumerate(self._of_batches if self._batches else ()):
+                arrays |= {f"batch.{place}.{name}": each for name, each in batch.state().items()}
             arrays["runs"] = np.array([self.runs])
         return arrays
 
     def restore(self, state: State, of_views: Sequence[bytes]) -> None:
         """Take over what :meth:`state` returned and the states of the views, after the same panels."""
-        views = list[ViewEvidence]()
-        for part, its in zip(self._design.parts, of_views, strict=True):
-            of_part = NewItemsEvidence.from_bytes(part, its, self._outcomes) if part.target else None
-            views.append(of_part or Evidence.from_bytes(part, its))
-        self.views, self.runs = tuple(views), views[0].replicates
         if self._design.target or self._design.of_runs:
             self.runs = int(state["runs"][0])
             self._outcomes.restore(with_prefix(state, "outcomes."), self.space)
             self._waiting = [self.space.asarray(each) for each in with_prefix(state, "waiting.").values()]
+            for place, batch in enumerate(self._of_batches if self._batches else ()):
+                batch.restore(with_prefix(state, f"batch.{place}."), self.space)
+        views = list[ViewEvidence]()
+        for place, (part, its) in enumerate(zip(self._design.parts, of_views, strict=True)):
+            new = part.target and NewItemsEvidence.from_bytes(
+                part, its, self._outcomes, batches=self._batches_of(place)
+            )
+            views.append(new or Evidence.from_bytes(part, its))
+        self.views = tuple(views)
+        if not (self._design.target or self._design.of_runs):
+            self.runs = views[0].replicates
         headline, k = self.headline, self._design.runs_of_score
         if len({(each.checkpoint, each.active) for each in views}) > 1 or any(
             each.replicates != (self.runs if each.design.target else self.runs // k) for each in views

@@ -12,9 +12,15 @@ which depends on the penalty alone: the two directions of a pair that pay the sa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from bbedge.core.arrays import Array, Floats, Space, to_numpy
+from bbedge.core.arrays import UNIT, Array, Floats, Space, to_numpy
+
+if TYPE_CHECKING:
+    from bbedge.core.mixture import Mixture
 
 NEGLIGIBLE = -60.0  # exponents this far below the sum's add less than its rounding, and would be slow to underflow
 FORGOTTEN = -40.0  # stakes this far below are left out, which can only lower evidence and bounds
@@ -23,6 +29,8 @@ _MAX_STEPS = 200
 _NEAR = 1e-5  # how near the logarithm must be to its target for one step of Newton's to settle it
 _APART = 2.0**-13  # logarithm of the ratio of penalties that have tangents
 _LOST = 2.0**-30  # of a root, at most, to a tangent
+_NEAR_ENOUGH = 1e-13  # a step of Newton's that changes a difference less than this is the last
+_ROUNDINGS = 16  # of a difference between -1 and 1, in its last step
 
 
 def least_advantage(space: Space, matrix: Floats, features: Array, log_threshold: float) -> Array:
@@ -96,3 +104,55 @@ def _roots(space: Space, raised: Floats, features: Array) -> tuple[Array, Floats
         step = step / (1.0 - 0.5 * step * (sums[2, :] / sums[1, :] - rise))
         advantage = advantage - step / steepest
     raise ArithmeticError("the margins did not converge")  # each step gains digits; this would be a mistake of ours
+
+
+def product_lower_bounds(
+    space: Space,
+    shape: tuple[int, ...],
+    factors: Sequence[Sequence[tuple[Mixture, float]]],
+    log_threshold: float,
+    *,
+    null: float,
+) -> Array:
+    """The differences at which a product of evidence falls below a threshold, or less; at least -1.
+
+    Each factor is a weighted sum of the evidence of mixtures that were fed one panel each, with the logarithms of the
+    weights, as for :func:`bbedge.core.mixture.joint_lower_bounds`, against the difference ``null``. ``shape`` is
+    (batch x) rows x columns.
+
+    **Guarantee:** the returned value is never above the exact one. The logarithm of the product is a convex and falling
+    function of the difference, which a step of Newton's never carries across its root: it lands on the lower side from
+    wherever it starts.
+    """
+    xp, out, stakes = space.xp, space.empty(*shape), sum(12 * len(each) for each in factors)
+    for start in range(0, shape[-2], step := max(1, space.tile // (stakes * shape[-1]))):
+        rows = slice(start, min(start + step, shape[-2]))
+        sums = [_weighted_sum(space, factor, rows) for factor in factors]
+        target = log_threshold * (1.0 + 2.0**-46) + sum(lost for _, _, lost in sums)
+        t = xp.full_like(target, -1.0)
+        for _ in range(_MAX_STEPS):
+            excess, fall = -target, 1e-300
+            for exponents, slopes, _ in sums:
+                moved = exponents - slopes * ((t - null) / 2)
+                peak = xp.max(moved, axis=0)
+                shares = xp.exp(xp.clip(moved - peak, NEGLIGIBLE, None))
+                total = xp.sum(shares, axis=0)
+                excess = excess + peak + xp.log(total)
+                fall = fall + xp.sum(shares * slopes, axis=0) / total / 2
+            before, t = t, xp.clip(t + excess / fall, -1.0, 1.0)
+            if float(xp.max(xp.abs(t - before))) <= _NEAR_ENOUGH:
+                break
+        out[..., rows, :] = xp.clip(t - _ROUNDINGS * UNIT, -1.0, 1.0)
+    return out
+
+
+def _weighted_sum(space: Space, factor: Sequence[tuple[Mixture, float]], rows: slice) -> tuple[Array, Array, Array]:
+    """The exponents of a factor for some rows, their slopes, and what rounding may add to the logarithm of the sum."""
+    xp, parts, steep = space.xp, list[Array](), list[Floats]()
+    for mixture, log_weight in factor:
+        exponents, slopes = mixture.exponents(rows)
+        parts.append(exponents + log_weight)
+        steep.append(slopes)
+    exponents, slopes = xp.concat(parts), np.concatenate(steep)
+    largest = xp.max(xp.abs(exponents), axis=0) + float(slopes.max()) + 1.0
+    return exponents, space.column(slopes, len(exponents.shape)), (2 * len(slopes) + 32) * 2 * UNIT * largest

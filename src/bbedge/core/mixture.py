@@ -168,6 +168,16 @@ class Mixture:
         differences = (self._matrix[None, :, :] - self._matrix[:, None, :]).reshape(-1, self._matrix.shape[1])
         return np.clip(differences, 0.0, None), np.clip(differences, None, 0.0)
 
+    def exponents(self, rows: slice) -> tuple[Array, Floats]:
+        """What each stake adds to the evidence of some rows of directions, and how fast it falls with a difference.
+
+        Logarithms, rounded down: stakes x (batch x) rows x columns. They fall by half the slope times that by which a
+        difference exceeds ``tau``, after one panel.
+        """
+        strip = _Reader(self).strip(rows, slice(0, self._pairs.shape[-1]))
+        found = self._matrix_there @ self._space.xp.reshape(strip, (strip.shape[0], -1))
+        return self._space.xp.reshape(found, (-1, *strip.shape[1:])), self._slopes
+
     def lower_bounds(self, n_directions: float) -> Array:
         """Lower bounds of the differences, simultaneous over so many directions and all looks; in [-1, 1]."""
         space, xp = self._space, self._space.xp
@@ -320,13 +330,14 @@ def unpredicted(design: Design, space: Space, pairs: Directions, bets: Bets, sco
     return mixture, means
 
 
-def joint_lower_bounds(mixtures: Sequence[Mixture], log_weights: Sequence[float], n_directions: float) -> Array:
-    """Lower bounds of the differences from a weighted sum of the evidence of mixtures that were fed one panel each.
+def joint_lower_bounds(looks: Sequence[tuple[Mixture, float]], n_directions: float) -> Array:
+    """Lower bounds of the differences from a sum of the evidence of mixtures that were fed one panel, with log weights.
 
     Where a difference is larger by ``t``, every advantage is smaller by ``t / 2``. So the advantages of all mixtures
     are that of the last one and a constant for each, and the bound is where the last one has fallen to the root of the
     sum: see :mod:`bbedge.core.margins`.
     """
+    mixtures, log_weights = zip(*looks, strict=True)
     last = mixtures[-1]
     space, design, shape = last._space, last._design, last._pairs.shape
     xp, widths = space.xp, [each._matrix.shape[1] - 2 for each in mixtures]

@@ -9,150 +9,44 @@ whose mean is at most 1 under the null about the draw and the run together: the 
 proportional to weights. More runs of the same items are no martingale, because what the next run shows depends on the
 item. So the design fixes after which runs :math:`r_1 < r_2 < \dots` it looks, and what part :math:`v_j` of the evidence
 each look has. The evidence after a look is :math:`S = \sum_j v_j E_{r_j}` over the looks so far, which only grows and
-has a mean of at most 1. ``docs/guarantees.md`` has the proof.
+has a mean of at most 1. Items that are added later are another batch, and what counts is the product over batches:
+see :mod:`bbedge.core.item_batch`. ``docs/guarantees.md`` has the proofs.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bbedge.core.arrays import (
-    DAMAGE,
-    DAMAGED,
-    UNIT,
-    Array,
-    Rows,
-    Space,
-    State,
-    archive_bytes,
-    load_arrays,
-    numpy_space,
-    to_numpy,
-    with_prefix,
-)
+from bbedge.core.arrays import DAMAGE, DAMAGED, UNIT, Array, State, archive_bytes, load_arrays, to_numpy, with_prefix
 from bbedge.core.checkpoint_evidence import FORFEITED, NOTHING
-from bbedge.core.design import BETTING_LIMIT, Design
-from bbedge.core.mixture import Bets, Mixture, joint_lower_bounds, unpredicted
-from bbedge.core.panels import BlockLayout, model_means
+from bbedge.core.design import Design
+from bbedge.core.item_batch import ItemBatch, RunOutcomes
+from bbedge.core.margins import product_lower_bounds
+from bbedge.core.mixture import joint_lower_bounds
 from bbedge.core.penalties import Directions
-from bbedge.core.stakes import entry_groups
 from bbedge.core.view_evidence import ViewEvidence, check_identity, identity
 from bbedge.errors import DataError
 from bbedge.records.values import EvidenceKind
 
-_LOST = 32  # roundings, at most, of a sum of two exponentials and of the logarithms of their weights
-_LEAST_FACTOR = 0.05  # of a bet, which the cap of the stakes leaves
-
-
-def joined_runs(panels: Array, of_runs: str, xp: object) -> Array:
-    """One panel of scores from k panels, stacked along the first axis: their smallest (all), or largest (any)."""
-    return getattr(xp, "min" if of_runs.startswith("all") else "max")(panels, axis=0)
-
-
-class RunOutcomes:
-    """What the runs so far say of each model on each item: the mean score, or that of k runs as one.
-
-    Of k runs it is the mean over all choices of k of the runs, of the smallest or largest score of each choice:
-    a number in [0, 1] whose expectation is that of k fresh runs.
-
-    >>> outcomes = RunOutcomes(Design.make(["a", "b"], ["q"], target="new-items", of_runs="all:2"))
-    >>> for score in (1.0, 1.0, 0.0):
-    ...     outcomes.add(np.array([[score], [1.0]]), numpy_space())
-    >>> outcomes.values()
-    array([[0.33333333],
-           [1.        ]])
-    """
-
-    def __init__(self, design: Design) -> None:
-        self._of_runs = design.of_runs or ""
-        self._k = design.runs_of_score
-        self._kept: list[Array] = []  # the sum of all runs; each run by itself, where several make one score
-        self._space: Space | None = None
-        self.runs = 0
-        """How many runs there are."""
-
-    def add(self, scores: Array, space: Space) -> None:
-        """Add a run: a row for each active model, or two where scores are missing."""
-        self._space = space
-        if self._of_runs or not self._kept:
-            self._kept.append(scores + 0.0)
-        else:
-            self._kept[0] += scores
-        self.runs += 1
-
-    def values(self) -> Array:
-        """The outcome of every model on every item; as many runs as make one score must have been added."""
-        if self._space is None or self.runs < self._k:
-            raise ValueError(f"{self.runs} runs make no score of {self._k}")
-        if not self._of_runs:
-            return self._kept[0] / self.runs if self.runs > 1 else self._kept[0]
-        xp, r, k = self._space.xp, self.runs, self._k
-        ordered = xp.sort(xp.stack(self._kept), axis=0)
-        places = range(r) if self._of_runs.startswith("all") else range(r - 1, -1, -1)
-        # How many choices have the i-th of the ordered scores as their first.
-        parts = [math.comb(r - i, k - 1) / math.comb(r, k) for i in range(1, r - k + 2)]
-        total = ordered[places[0], ...] * parts[0]
-        for place, part in zip(places[1:], parts[1:], strict=False):
-            total = total + ordered[place, ...] * part
-        return xp.clip(total, 0.0, 1.0)
-
-    def means(self, layout: BlockLayout) -> Array:
-        """The mean outcome of every model, by the weights of a layout."""
-        if self._space is None or self._of_runs:
-            return model_means(self.values(), self._space or numpy_space(), layout.overall)
-        return model_means(self._kept[0], self._space, layout.overall) / self.runs
-
-    @property
-    def unit(self) -> int:
-        """Outcomes of scores of 0 and 1 are whole multiples of one over this: one for each choice of k runs."""
-        return math.comb(self.runs, self._k)
-
-    def split(self) -> None:
-        """Give every model two rows from now on."""
-        if self._space is not None:
-            self._kept = [self._space.xp.concat([each, each], axis=-2) for each in self._kept]
-
-    def keep(self, rows: Rows) -> None:
-        """Forget all rows but these."""
-        if self._space is not None:
-            self._kept = [self._space.take(each, rows, axis=-2) for each in self._kept]
-
-    def state(self) -> State:
-        """Everything accumulated, as arrays."""
-        return {"runs": np.array([self.runs])} | {f"kept.{i}": to_numpy(each) for i, each in enumerate(self._kept)}
-
-    def restore(self, state: State, space: Space) -> None:
-        """Take over what :meth:`state` returned."""
-        self.runs, self._space = int(state["runs"][0]), space
-        self._kept = [space.asarray(state[f"kept.{i}"]) for i in range(len(state) - 1)]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunLook:
-    """One look at the outcomes of so many runs."""
-
-    weight: float
-    """What part of the evidence it has."""
-    mixture: Mixture
-    """What its bets have come to."""
-    slack: float
-    """What the roundings of the outcomes may have added to the logarithm of its evidence."""
-
 
 class NewItemsEvidence(ViewEvidence):
-    """``S``, the evidence of every direction of a view about new items, and the margins that follow from it.
+    """The evidence of every direction of a view about new items, and the margins that follow from it.
 
-    **Guarantee:** where the null of a direction is true, the mean of the last ``S`` is at most 1, and ``S`` only grows:
-    ``exp(log_e)`` may be read at every look. Rounding can lower it and never raise it.
+    It is ``S`` of the items, or the product of those of all batches of items that were begun. ``batches`` are these;
+    without them all items are one batch.
+
+    **Guarantee:** where the null of a direction is true, the evidence of no look ever exceeds a nonnegative
+    supermartingale over batches that starts at most at 1. Within a batch it only grows. Rounding can lower it and never
+    raise it.
 
     **Needs:** blocks that are independent draws of the kind of items that the claim is about; nothing that passes
     between blocks, in one run or across runs; runs with the same expectations; and models and items that were not
-    chosen by scores on these items. Several runs that make one score must be independent given the item.
+    chosen by scores on these items. Several runs that make one score must be independent given the item. How many items
+    are added, and when, may depend on everything before; they are fresh draws with the same weight for each kind.
 
     >>> design = Design.make(["a", "b"], [f"q{i}" for i in range(9)], target="new-items", planned=1)
     >>> evidence = NewItemsEvidence(design, RunOutcomes(design))
@@ -163,54 +57,47 @@ class NewItemsEvidence(ViewEvidence):
     """
 
     def __init__(
-        self, design: Design, outcomes: RunOutcomes, *, device: str | None = None, batch: tuple[int, ...] = ()
+        self,
+        design: Design,
+        outcomes: RunOutcomes,
+        *,
+        device: str | None = None,
+        batch: tuple[int, ...] = (),
+        batches: Sequence[ItemBatch] = (),
     ) -> None:
         self.outcomes: RunOutcomes = outcomes
-        """The outcomes of the runs so far, which all views have in common."""
-        self._looks: list[RunLook] = []
-        self._log_s: Array | None = None
+        """The outcomes of the runs since items were last added, which all views have in common."""
+        self.batches: list[ItemBatch] = list(batches) or [ItemBatch(design, outcomes)]
+        """The evidence of each batch of items, in the order in which they were added."""
         self._bounds: Array | None = None  # of all looks so far; None until somebody asks
+        self._kept_bounds: NDArray[np.float64] | None = None  # the largest of any look before items were last added
         super().__init__(design, device=device, batch=batch)
         self._means = np.full((*batch, len(design.models)), np.nan)  # of stopped models
 
     @property
     def kind(self) -> EvidenceKind:
         """Exact bets, or the sharp lower bound of them where they would cost too much."""
-        if self.design.evidence == "sharp":
-            return "sharp"
-        triples = self.design.n_directions * self.layout.count * 12 * len(self.design.schedule)
-        return "betting" if triples <= BETTING_LIMIT else "sharp"
+        return self.batches[-1].kind
 
-    def take_look(self, weight: float, values: Array) -> None:
-        """Look at the outcomes of the runs so far, which are given; the look has this part of the evidence."""
-        space, design = self.space, self.design
-        bets = self._bets(weight)
-        mixture, _ = unpredicted(design, space, self._pairs, bets, values)
-        largest = max(bets.stakes.values) / _LEAST_FACTOR
-        slack = largest * self.layout.count * (self.outcomes.runs + 4) * UNIT
-        log_weight = math.log(weight)
-        value = mixture.log_e() - slack + log_weight
-        value = value if self._log_s is None else space.xp.logaddexp(self._log_s, value)
-        # Where evidence and weight cancel, the sum is small and what it lost is not.
-        self._log_s = value - _LOST * UNIT * (1.0 - log_weight + space.xp.abs(value))
-        self._looks.append(RunLook(weight=weight, mixture=mixture, slack=slack))
+    def take_look(self, weight: float, values: Array, place: int = 0) -> None:
+        """Look at the outcomes of the runs of a batch, which are given; the look has this part of its evidence."""
+        self.batches[place].take_look(self.space, self._pairs, weight, values)
         self._bounds = None
 
-    def _bets(self, weight: float) -> Bets:
-        stakes, unit = self.design.rule_stakes(replicates=1, level=weight), self.outcomes.unit
-        return Bets(
-            layout=self.layout,
-            stakes=stakes,
-            kind=self.kind,
-            groups=entry_groups(stakes, None),
-            is_predicted=False,
-            unit=unit if self.layout.largest == 1 else 0,
-        )
+    def count_run(self, runs: int) -> None:
+        """Count a run, after which there were so many."""
+        self.replicates = runs
+        if len(self.batches) > 1:  # the first run of a batch without a look takes it all
+            self._bounds = None
 
     @property
     def _pairs(self) -> Directions:
         count = self._active.size
         return (Directions.of_sides if self.is_split else Directions.all)(count, self._batch)
+
+    @property
+    def _begun(self) -> list[ItemBatch]:
+        return [each for each in self.batches if each.outcomes.runs]
 
     @property
     def checkpoint(self) -> int:
@@ -223,7 +110,10 @@ class NewItemsEvidence(ViewEvidence):
 
     @property
     def means(self) -> NDArray[np.float64]:
-        """See :attr:`ViewEvidence.means`; of scores that k runs make, the mean over all choices of k."""
+        """See :attr:`ViewEvidence.means`; of scores that k runs make, the mean over all choices of k.
+
+        Where items were added, these are the means over all items since then.
+        """
         found = self._means.copy()
         if self.outcomes.runs < self.design.runs_of_score or not self._active.size:
             return found
@@ -236,20 +126,31 @@ class NewItemsEvidence(ViewEvidence):
         return found
 
     def log_e(self) -> Array:
-        """See :meth:`ViewEvidence.log_e`; the logarithm of ``S``, which is 0 before the first look."""
-        nothing = self.space.zeros(*self._batch, self._active.size, self._active.size) + NOTHING
-        return self.tested_only(self._with_frozen("log_e", nothing if self._log_s is None else self._log_s))
+        """See :meth:`ViewEvidence.log_e`; a batch that has come to no look, and was begun, has no evidence."""
+        value = self.space.zeros(*self._batch, self._active.size, self._active.size) + NOTHING
+        logs = [each.log_s for each in self._begun if each.log_s is not None]
+        if logs and len(logs) == len(self._begun):
+            value, *others = logs
+            for each in others:
+                value = value + each
+                value = value - 2 * UNIT * self.space.xp.abs(value)
+        return self.tested_only(self._with_frozen("log_e", value))
 
     def lower_bounds(self) -> Array:
-        """See :meth:`ViewEvidence.lower_bounds`; all looks together bound a difference."""
+        """See :meth:`ViewEvidence.lower_bounds`; the largest that any look has shown."""
         if self._bounds is None:
-            if self._looks:
-                log_weights = [math.log(each.weight) - each.slack for each in self._looks]
-                mixtures = [each.mixture for each in self._looks]
-                self._bounds = joint_lower_bounds(mixtures, log_weights, self._n_directions)
+            begun, shape = [each.weighed for each in self._begun], (*self._batch, self._active.size, self._active.size)
+            if not begun or not all(begun):
+                self._bounds = self.space.zeros(*shape) - 1.0
+            elif len(begun) == 1:
+                self._bounds = joint_lower_bounds(begun[0], self._n_directions)
             else:
-                self._bounds = self.space.zeros(*self._batch, self._active.size, self._active.size) - 1.0
-        return self.tested_only(self._with_frozen("bounds", self._bounds))
+                target = math.log(self._n_directions / self.design.margin_alpha)
+                self._bounds = product_lower_bounds(self.space, shape, begun, target, null=self.design.tau)
+        found = self._with_frozen("bounds", self._bounds)
+        if self._kept_bounds is not None:
+            found = self.space.xp.maximum(found, self.space.asarray(self._kept_bounds))
+        return self.tested_only(found)
 
     def mean_bounds(self) -> None:
         """None: intervals of means are about these items."""
@@ -266,64 +167,66 @@ class NewItemsEvidence(ViewEvidence):
             frozen["log_e"] = np.where(stopped[:, None] | stopped, FORFEITED, frozen["log_e"])
         self._means, self._frozen = self.means, frozen
         rows = np.flatnonzero(~stopped[self._active])
-        if self._log_s is not None:
-            self._log_s = self.space.take_pairs(self._log_s, rows, rows)
+        for each in self.batches:
+            each.keep(self.space, rows)
         if self._bounds is not None:
             self._bounds = self.space.take_pairs(self._bounds, rows, rows)
-        for look in self._looks:
-            look.mixture.keep(rows)
         self._active = self._active[rows]
+
+    def carry_on(self, before: NewItemsEvidence) -> None:
+        """Go on from the evidence of a benchmark that this one has grown from; that stays as it is."""
+        self.place(before.space)
+        self._restore(before._state())
+        self._kept_bounds = np.nan_to_num(to_numpy(before.lower_bounds()), nan=-1.0)
+        self._means = np.full((*self._batch, len(self.design.models)), np.nan)
 
     def to_bytes(self) -> bytes:
         """See :meth:`ViewEvidence.to_bytes`; without the outcomes, which all views have in common."""
-        arrays: dict[str, np.ndarray] = {
-            **identity(self.design),
+        return archive_bytes({**identity(self.design), **self._state()})
+
+    def _state(self) -> State:
+        arrays: State = {
             "count": np.array([self.replicates]),
             "active": self._active,
             "split": np.array([self.is_split]),
             "means": self._means,
-            "looks": np.array([[each.weight, each.slack] for each in self._looks]).reshape(-1, 2),
         }
+        for place, each in enumerate(self.batches):
+            arrays |= {f"{_of_batch(place)}{name}": array for name, array in each.state().items()}
         arrays |= {f"frozen_{name}": array for name, array in self._frozen.items()}
-        if self._log_s is not None:
-            arrays["log_s"] = to_numpy(self._log_s)
-        for place, each in enumerate(self._looks):
-            arrays[f"look.{place}.totals"] = to_numpy(each.mixture.totals)
-            arrays |= {f"look.{place}.{name}": array for name, array in each.mixture.state().items()}
-        return archive_bytes(arrays)
+        if self._kept_bounds is not None:
+            arrays["kept_bounds"] = self._kept_bounds
+        return arrays
+
+    def _restore(self, arrays: State) -> None:
+        self.replicates = int(arrays["count"][0])
+        self._active, self._means = arrays["active"], arrays["means"]
+        self.is_split = bool(arrays["split"][0])
+        self._frozen = with_prefix(arrays, "frozen_")
+        self._kept_bounds = arrays.get("kept_bounds")
+        for place, each in enumerate(self.batches):
+            its = with_prefix(arrays, _of_batch(place))
+            if "looks" in its:  # not of items that are new since the state was saved
+                each.restore(its, self.space, self._active.size, self._batch)
 
     @classmethod
     def from_bytes(
-        cls, design: Design, state: bytes, outcomes: RunOutcomes, *, device: str | None = None
+        cls, design: Design, state: bytes, outcomes: RunOutcomes, *, batches: Sequence[ItemBatch] = ()
     ) -> NewItemsEvidence:
-        """Resume from a saved state. A state of another design, or a damaged one, is refused."""
+        """Resume from a saved state, with the same runs. A state of another design, or a damaged one, is refused."""
         arrays = load_arrays(state)
         check_identity(design, arrays)
-        evidence = cls(design, outcomes, device=device)
+        evidence = cls(design, outcomes, batches=batches)
         try:
-            evidence.replicates = int(arrays["count"][0])
-            evidence._active, evidence._means = arrays["active"], arrays["means"]
-            evidence.is_split = bool(arrays["split"][0])
-            evidence._frozen = with_prefix(arrays, "frozen_")
-            looks = arrays["looks"].tolist()
-            due = [weight for run, weight in design.schedule.items() if run <= evidence.replicates]
-            if [weight for weight, _ in looks] != due:
-                raise ValueError("not the looks of this design")
-            for place, (weight, slack) in enumerate(looks):
-                its = with_prefix(arrays, f"look.{place}.")
-                mixture = evidence._restored(its, weight)
-                evidence._looks.append(RunLook(weight=weight, mixture=mixture, slack=slack))
-            if looks:
-                evidence._log_s = evidence.space.asarray(arrays["log_s"])
+            evidence._restore(arrays)
+            for each in evidence.batches:
+                each.check_looks()
             evidence._decided = evidence._decided or evidence.replicates > 0
         except DAMAGE as error:
             raise DataError(DAMAGED) from error
         return evidence
 
-    def _restored(self, state: State, weight: float) -> Mixture:
-        """The mixture of a look from its saved arrays: it has two rows for a model if it was split then."""
-        count = self._active.size
-        pairs = (Directions.all if state["totals"].shape[-1] == count else Directions.of_sides)(count, self._batch)
-        mixture = Mixture(self.design, self.space, pairs, self._bets(weight))
-        mixture.restore(state, totals=state["totals"], count=1)
-        return mixture
+
+def _of_batch(place: int) -> str:
+    """What the names of the saved arrays of a batch begin with; those of the first are plain."""
+    return f"batch.{place}." if place else ""

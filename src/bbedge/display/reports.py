@@ -223,7 +223,7 @@ _OF_WORDS = ("about", "time", "kind", "details", "hash")
 
 
 def show_budget(
-    console: Console, rows: Sequence[tuple[int, str, float, int, int]], *, alpha: float, next_level: float
+    console: Console, rows: Sequence[tuple[int, str, float, int, int]], *, spent: float, alpha: float, next_level: float
 ) -> None:
     """Print the number, subject, level, directions and certificates of each claim, and the level of the next one."""
     cells = (
@@ -231,7 +231,6 @@ def show_budget(
         for claim, what, level, directions, certified in rows
     )
     print_table(console, text_table(_columns("claim", "about", "level", "comparisons", "certified"), cells))
-    spent = sum(level for _, _, level, _, _ in rows)
     following = f"the next claim gets {next_level:.3g}" if next_level > 0 else "nothing is left for another claim"
     console.print(Text(f"Error budget: {spent:.4g} of {alpha:g} spent; {following}."), highlight=False)
     console.print()

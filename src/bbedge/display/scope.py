@@ -23,8 +23,12 @@ def is_inside_first_run(certificate: Certificate) -> bool:
 
 
 def has_evidence(certificate: Certificate) -> bool:
-    """Whether there is anything to conclude from: a look after a complete run, or at a part of the first."""
-    return bool(certificate.content.looks) or is_inside_first_run(certificate)
+    """Whether there is anything to conclude from: a look after a complete run, or at a part of the first.
+
+    Where items were added, what is certified of new items stands before the next look.
+    """
+    content = certificate.content
+    return bool(content.looks or content.counts.edges) or is_inside_first_run(certificate)
 
 
 def run_count(certificate: Certificate) -> str:
@@ -80,12 +84,28 @@ def next_look(certificate: Certificate) -> str:
     if not certificate.is_about_new_items:
         return ""
     done = max((look.replicate for look in certificate.content.looks), default=0)
-    coming = [run for run in certificate.content.design.schedule if run > done]
-    if not coming:
-        board = (certificate.headline or certificate).content.board
+    board = (certificate.headline or certificate).content.board
+    coming = certificate.content.design.next_looks(done, earlier_runs(certificate)).get("new-items")
+    if coming is None:
         by_own_runs = board and board.design.pairing == "first"
         return f"There is no further look{', except at models that joined with fewer runs' if by_own_runs else ''}."
-    return f"The {'next' if done else 'first'} look is after {counted(coming[0], 'run')}."
+    return f"The {'next' if done or has_evidence(certificate) else 'first'} look is after {counted(coming, 'run')}."
+
+
+def earlier_runs(certificate: Certificate) -> tuple[int, ...]:
+    """How many runs each earlier batch of items had had before this version of a board that has grown."""
+    board = certificate.content.board
+    return (board.earlier_runs or ()) if board else ()
+
+
+def batches_of_items(certificate: Certificate) -> str:
+    """Which items evidence about new items is from, where some were added; else empty."""
+    board = certificate.content.board
+    if not board or not earlier_runs(certificate):
+        return ""
+    first, *added = (step.items or 0 for step in board.timeline if step.items and step.epoch <= board.epoch)
+    of_added = " and ".join(f"of {count:,} added {'one' if count == 1 else 'ones'}" for count in added)
+    return f"Evidence about new items is that of {counted(first, 'item')} and {of_added}, multiplied."
 
 
 def looks_at_new_items(certificate: Certificate) -> str:
@@ -94,12 +114,15 @@ def looks_at_new_items(certificate: Certificate) -> str:
         return ""
     if not has_evidence(certificate):
         return f"New items were not looked at yet. {next_look(certificate)}"
+    design, looks, earlier = certificate.content.design, certificate.content.looks, earlier_runs(certificate)
+    batches = f" {batches_of_items(certificate)}" if earlier else ""
+    found = f"{certified_pairs(certificate)} certified. {next_look(certificate)}{batches}"
+    if not looks:
+        return f"New items were not looked at since items were added: {found}"
     # A model that joins a board has the looks up to there at once, and between two looks there is one for it alone.
-    *before, last = (
-        run for run in certificate.content.design.schedule if run <= certificate.content.looks[-1].replicate
-    )
+    *before, last = (run for run in range(1, looks[-1].replicate + 1) if design.is_new_items_look(run, earlier))
     runs = f"{', '.join(f'{run:,}' for run in before)} and {last:,} runs" if before else counted(last, "run")
-    return f"New items were looked at after {runs}: {certified_pairs(certificate)} certified. {next_look(certificate)}"
+    return f"New items were looked at after {runs}: {found}"
 
 
 def score_of_runs(certificate: Certificate) -> str:
@@ -309,12 +332,14 @@ def needs_of_new_items(certificate: Certificate) -> tuple[str, ...]:
     if not states_target(certificate):
         return ()
     runs = "Runs are independent of each other given the item, and made alike."
+    added = "Items were added as draws of the same kinds, and models have not changed since."
     return (
         f"{block_noun(certificate).capitalize()} are independent draws from all those of their kind.",
         f"Nothing passes between {block_noun(certificate)}, in a run or from run to run: no shared seed, cache, judge "
         "state or memory.",
         "No model or prompt was chosen or tuned on these items, and no item was kept or left out for its scores.",
         runs if certificate.content.design.of_runs else "Every run was made alike.",
+        *([added] if earlier_runs(certificate) else []),
     )
 
 

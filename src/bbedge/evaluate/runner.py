@@ -192,7 +192,7 @@ class _Runner:
     def _looks(self) -> dict[Target, int]:
         """After how many runs each target is looked at: after those that there are, or else next."""
         state = self.board.state
-        return state.design.next_looks(state.epoch.replicates - 1)
+        return state.next_looks(state.epoch.replicates - 1)
 
     def _drop(self) -> None:
         state = self.board.state

@@ -19,8 +19,8 @@ from bbedge.core.design import Design
 from bbedge.core.evidence_set import EvidenceSet
 from bbedge.core.forecast import Forecast, PairAssumptions, pilot_assumptions
 from bbedge.core.forecast_new_items import BETWEEN_SHARE, NewItemsForecast
+from bbedge.core.item_batch import joined_runs
 from bbedge.core.leaderboard import COUNTED, REPEATED
-from bbedge.core.new_items import joined_runs
 from bbedge.core.panels import scored_items
 from bbedge.core.scores import Scores
 from bbedge.errors import DataError, DesignError

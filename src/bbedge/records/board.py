@@ -8,24 +8,33 @@ from typing import Literal
 from msgspec import UNSET, UnsetType
 
 from bbedge.records.design import BoardOptions
-from bbedge.records.values import Count, Digest, Level, Name, Names, NotNegative, Positive, Record, Text, Time
+from bbedge.records.values import Count, Digest, Level, Name, Names, NotNegative, Positive, Record, Target, Text, Time
 
 
 class StageRecord(Record, frozen=True, kw_only=True):
     """An epoch or an added model, as something that spends a share of alpha."""
 
     claim: Count
-    """Its place in the spending sequence."""
+    """Its number."""
     epoch: Positive
     """Its epoch."""
     newcomer: Name | None
     """The added model; null for the first models of an epoch."""
+    target: Target | UnsetType = UNSET
+    """What alone it is about, where the board is about both: it spends half of its level."""
+    continues: Count | UnsetType = UNSET
+    """The claim about new items that it continues after items were added, and spends nothing for."""
     level: Level
-    """The share of alpha that it spends."""
+    """The share of alpha that it is tested at."""
     directions: Positive
     """Directions that it tests."""
     design_hash: Digest
     """SHA-256 of its design."""
+
+    @property
+    def spends(self) -> float:
+        """What it spends of alpha."""
+        return 0.0 if self.continues is not UNSET else self.level / (2 if self.target else 1)
 
 
 class Attempts(Record, frozen=True, kw_only=True):
@@ -57,6 +66,8 @@ class StepRecord(Record, frozen=True, kw_only=True):
     """The models that came, were retired or withdrawn; of an epoch that began, all of its models; absent of runs."""
     items: Positive | UnsetType = UNSET
     """How many items are new."""
+    kept: Count | UnsetType = UNSET
+    """Edges between its models that stand when items are added; absent if they begin again."""
     run: Positive | UnsetType = UNSET
     """The number of the replicate, or of the pilot replicate."""
     checkpoint: Positive | UnsetType = UNSET
@@ -135,6 +146,9 @@ class BoardRecord(Record, frozen=True, kw_only=True):
     """The level of the next claim; 0 if nothing is left."""
     claims: tuple[StageRecord, ...]
     """Every claim, first to last."""
+    earlier_runs: tuple[Count, ...] | UnsetType = UNSET
+    """Where items were added: how many runs each earlier batch of items had had before the epoch, in their order. The
+    evidence about new items is the product over all batches."""
     attempts: Attempts | UnsetType = UNSET
     """Attempts at the runs of the epoch, if ``bbedge evaluate`` has run it."""
     timeline: tuple[StepRecord, ...]
@@ -143,6 +157,5 @@ class BoardRecord(Record, frozen=True, kw_only=True):
     @property
     def spent(self) -> float:
         """What all claims spend, those of announced models that were not added included."""
-        levels = {each.claim: each.level for each in self.announcements or ()}
-        levels |= {each.claim: each.level for each in self.claims}
-        return math.fsum(levels.values())
+        reserved = (each.level for each in self.announcements or () if not each.delivered)
+        return math.fsum([*(claim.spends for claim in self.claims), *reserved])

@@ -89,8 +89,9 @@ class Edge(Record, frozen=True, kw_only=True):
     """The difference is at least this, in score units."""
     path_margin: Number
     """What tau times the longest path of edges implies, in score units."""
-    first_certified: Positive
-    """Replicate of the first look that certified it, or that this look was inside of."""
+    first_certified: Count
+    """Replicate of the first look that certified it, or that this look was inside of; 0 if it stands from before items
+    were added, about new items."""
     first_part: Positive | UnsetType = UNSET
     """The checkpoint of the first replicate at which that look was; absent if it was after a complete replicate."""
 

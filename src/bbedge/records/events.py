@@ -15,18 +15,22 @@ from msgspec import UNSET, Meta, UnsetType, field
 from bbedge.errors import BoardError
 from bbedge.records.codec import FILE_VERSION
 from bbedge.records.notes import Note
-from bbedge.records.values import NOT_BLANK, Copies, Digest, Level, Name, Number, Ordinal, Seed, Stored, Strict
+from bbedge.records.values import NOT_BLANK, Copies, Digest, Level, Name, Number, Ordinal, Seed, Stored, Strict, Target
 
 
 class Opened(Strict, frozen=True, kw_only=True):
     """A claim that an event opens."""
 
     claim: Stored
-    """Its place in the spending sequence."""
+    """Its number."""
     level: Number
     """Its share of alpha."""
     newcomer: Name | None
     """The added model, or ``None`` for the stage that opens an epoch."""
+    target: Target | UnsetType = UNSET
+    """What alone it is about, where the board is about both targets: half of the level is spent."""
+    continues: Stored | UnsetType = UNSET
+    """The claim about new items that it continues after items were added, and spends nothing for."""
     design_hash: Digest
     """The hash of its statistical design."""
 

@@ -8,6 +8,7 @@ certificates and ledgers, the hash of the design, the JSON Schema and the refere
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Annotated, Literal, cast
@@ -294,8 +295,11 @@ class Options(SharedOptions, frozen=True, kw_only=True):
         planned = dict(zip(looks, sum_at_most_one(weights), strict=True))
         return {look: weight for look, weight in planned.items() if look >= self.runs_of_score} if self.target else {}
 
-    def next_looks(self, runs: int) -> dict[Target, int]:
+    def next_looks(self, runs: int, earlier: Sequence[int] = ()) -> dict[Target, int]:
         """For each target, after how many runs the next look is; new items are missing after the last of theirs.
+
+        Where items were added, ``runs`` are those since then, and ``earlier`` are those that each earlier batch of
+        items had had before.
 
         >>> Options(target="both", looks=(2, 4), of_runs="any:2").next_looks(2), Options().next_looks(2)
         ({'benchmark': 4, 'new-items': 4}, {'benchmark': 3})
@@ -303,9 +307,20 @@ class Options(SharedOptions, frozen=True, kw_only=True):
         k, found = self.runs_of_score, dict[Target, int]()
         if self.target != "new-items":
             found["benchmark"] = (runs // k + 1) * k
-        if upcoming := [look for look in self.schedule if look > runs]:
+        candidates = sorted({look - before for before in (0, *earlier) for look in self.schedule})
+        if upcoming := [each for each in candidates if each > runs and self.is_new_items_look(each, earlier)]:
             found["new-items"] = upcoming[0]
         return found
+
+    def is_new_items_look(self, runs: int, earlier: Sequence[int] = ()) -> bool:
+        """Whether new items are looked at after so many runs; ``earlier`` is as in :meth:`next_looks`.
+
+        Every batch of items must have come to its first look, and one of them to any.
+        >>> options = Options(target="new-items", looks=(2, 4))
+        >>> [runs for runs in range(1, 5) if options.is_new_items_look(runs, earlier=(1,))]
+        [2, 3, 4]
+        """
+        return runs >= min(self.schedule) and any(runs + before in self.schedule for before in (0, *earlier))
 
     @property
     def has_memory(self) -> bool:

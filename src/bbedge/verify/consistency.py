@@ -233,7 +233,9 @@ def _looks(parts: Parts) -> Contradictions:
     looks, replicates, counts = parts.document.looks, parts.document.replicates, parts.document.counts
     numbers, design = [look.replicate for look in looks], parts.document.design
     expected = [run for run in range(1, replicates + 1) if run % design.runs_of_score == 0]
-    expected = [run for run in design.schedule if run <= replicates] if parts.is_about_new_items else expected
+    if parts.is_about_new_items:
+        earlier = (parts.document.board and parts.document.board.earlier_runs) or ()
+        expected = [run for run in range(1, replicates + 1) if design.is_new_items_look(run, earlier)]
     # Of a board, adding a model is a look, too, and a model that joins with the first runs has a schedule of its own.
     each_once = len(parts.claims) > 1 or len(numbers) == len(expected)
     beyond = set(numbers) - set(expected)

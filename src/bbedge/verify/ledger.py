@@ -16,6 +16,7 @@ from bbedge.board.change import created, saved_sums, whole_ledger
 from bbedge.board.state import BoardState
 from bbedge.board.stored_scores import StoredScores, called
 from bbedge.core.arrays import load_arrays
+from bbedge.core.views import HEADLINE
 from bbedge.errors import BbedgeError, BoardError
 from bbedge.gate.admit import VerifiedGate
 from bbedge.gate.admit import verify_session as verify_gate
@@ -95,7 +96,7 @@ def verify_board(session: Session, *, head: str | None = None) -> Verified:
         if state.spent > state.design.alpha:
             raise BoardError(f"{event.called} overspends: {state.spent} of alpha = {state.design.alpha}")
         certificates += sum(1 for _ in _new_edges(again))
-        stored.update(dict.fromkeys(_vector_keys(event.content), event.seq))
+        stored.update(dict.fromkeys(_vector_keys(event.content, state), event.seq))
     assert state is not None  # a ledger has a first event
     _check_vectors(session, stored)
     _check_saved(session, events, state)
@@ -111,13 +112,13 @@ def _new_edges(event: BoardEvent) -> Iterator[NewEdge]:
             yield from look.certified
 
 
-def _vector_keys(event: BoardEvent) -> list[tuple[int, int, str]]:
-    """Epoch, place and model of the scores that came with an event."""
+def _vector_keys(event: BoardEvent, state: BoardState) -> list[tuple[int, int, str]]:
+    """Epoch, place and model of the scores that came with the last event of a state."""
     match event:
         case PilotAdded() | ReplicateAdded():
             return [(event.epoch, event.place, model) for model in event.vectors]
         case ModelAdded():
-            return [(event.epoch, run, event.model) for run in range(1, len(event.vectors) + 1)]
+            return [(epoch.number, run, event.model) for epoch, run in state.joined_places(event.model)]
     return []
 
 
@@ -162,7 +163,9 @@ def _is_rounding(place: tuple[str, ...], stated: Any, computed: Any, state: Boar
     if place[-2:-1] != ("current",) or type(stated) is not type(computed):
         return False
     stage = next(stage for stage in state.epoch.stages if str(stage.claim) == place[-1])
-    board = stage.certifier.leaderboard() if place[0] == "current" else stage.certifier.leaderboard().view(place[1])
+    view = stage.views.index(HEADLINE if place[0] == "current" else place[1])
+    whole = stage.certifier.leaderboard()
+    board = (whole, *whole.views)[view]
     theirs, ours = (np.frombuffer(b64decode(each), dtype=np.uint8) for each in (stated, computed))
     if theirs.shape != ours.shape:
         return False

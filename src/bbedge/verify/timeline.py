@@ -36,7 +36,7 @@ def history_contradictions(parts: Parts) -> Contradictions:
         "'timeline' and 'withdrawn' of the board do not agree",
     )
     added = {name for step in steps if step.kind == "add-model" for name in step.names or ()}
-    claimed_by = {claim.newcomer: (claim.claim, claim.level) for claim in board.claims}
+    claimed_by = {claim.newcomer: (claim.claim, claim.level) for claim in board.claims if claim.continues is UNSET}
     for each in board.announcements or ():
         yield (
             each.delivered > each.announced
@@ -49,23 +49,28 @@ def history_contradictions(parts: Parts) -> Contradictions:
     named = [name for step in shown if step.kind not in ("retire", "withdraw") for name in step.names or ()]
     yield sorted(named) != sorted(parts.names), "'timeline' and 'models' do not have the same names"
     joined = [step.names for step in shown if step.kind == "add-model"]
-    claimed = [(claim.newcomer,) for claim in parts.claims if claim.newcomer is not None]
+    claimed = [(claim.newcomer,) for claim in parts.claims if claim.newcomer is not None and claim.continues is UNSET]
     yield joined != claimed, "'timeline' and 'claims' of the board do not agree on the models that were added"
-    yield from _looks(parts, shown)
+    yield from _looks(parts, shown, kept=max((step.kept or 0 for step in shown), default=0))
     if any(step.ranks for step in shown):
         yield from _ranks(parts, shown)
 
 
-def _looks(parts: Parts, steps: Sequence[StepRecord]) -> Contradictions:
-    """What stands only grows, ends with what the certificate counts, and was looked at when the certificate says so."""
+def _looks(parts: Parts, steps: Sequence[StepRecord], *, kept: int) -> Contradictions:
+    """What stands only grows, ends with what the certificate counts, and was looked at when the certificate says so.
+
+    ``kept`` is what stands from before items were added.
+    """
     counts = parts.document.counts
+    resolved = 0 if parts.document.looks or parts.document.parts else counts.resolved_pairs
     looks = [step for step in steps if step.edges is not UNSET]
     yield (
         any((step.edges is UNSET) != (step.resolved_pairs is UNSET) for step in steps)
         or any(step.kind not in ("replicate", "add-model") for step in looks)
         or any(before.edges > now.edges for before, now in pairwise(looks))  # type: ignore[operator]
-        or (looks[-1].edges if looks else 0) != counts.edges
-        or (looks[-1].resolved_pairs if looks else 0) != counts.resolved_pairs,
+        or any(look.edges < kept for look in looks)  # type: ignore[operator]
+        or (looks[-1].edges if looks else kept) != counts.edges
+        or (looks[-1].resolved_pairs if looks else resolved) != counts.resolved_pairs,
         "'timeline' does not lead to the 'counts' of edges and pairs",
     )
     complete = [step.run or UNSET for step in steps if step.kind == "replicate" and not step.checkpoint]

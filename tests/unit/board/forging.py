@@ -127,6 +127,22 @@ def with_views_and_gaps(folder) -> Board:
     return board
 
 
+def of_both_targets(folder) -> Board:
+    """Claims about new items that go on in three epochs, and models that joined in each of them."""
+    rng = np.random.default_rng(4)
+    board = make(folder, alpha=0.6, target="both", looks=(1, 2, 4))
+    board.add(runs(rng, "abc", 3))
+    board.add_model("d", runs(rng, "d", 3))
+    board.add_items(MORE)
+    board.retire("b")
+    every = (*ITEMS, *MORE)
+    board.add(runs(rng, "acd", 2, every))
+    board.add_model("e", runs(rng, "e", 5, every))
+    board.add_items(("s1", "s2", "s3"))
+    board.add(runs(rng, "acde", 2, (*every, "s1", "s2", "s3")))
+    return board
+
+
 def in_parts_with_attempts(folder) -> Board:
     """A pilot, a first run in parts, attempts at runs, identities of runs, and runs that repeat each other."""
     board = first_runs.make(folder / "board.db", family="pilot-top-k", k=2, pilot=1, copies="allow")
@@ -350,6 +366,20 @@ def _claim(content, row, forged, rng):
         stage["claim"] += 1
 
 
+def _continued(content, row, forged, rng):
+    """A claim begins again, or goes on from another one."""
+    for stage in content["stages"]:
+        if "continues" in stage and rng.random() < 0.5:
+            del stage["continues"]
+        else:
+            stage["continues"] = 0
+
+
+def _target(content, row, forged, rng):
+    for stage in content["stages"]:
+        stage["target"] = "new-items" if stage.get("target") == "benchmark" else "benchmark"
+
+
 def _edge_left_out(content, row, forged, rng):
     content["certified"] = content["certified"][1:]
 
@@ -477,6 +507,8 @@ _CHANGES = {
     _number: {"epoch"},
     _level: {"stages"},
     _claim: {"stages"},
+    _continued: {"stages"},
+    _target: {"stages"},
     _edge_left_out: {"certified"},
     _edge_added: {"certified"},
     _edge_turned: {"certified"},

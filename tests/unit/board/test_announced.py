@@ -272,3 +272,19 @@ def test_export_import_and_forged_certificates(board, tmp_path):
             checked(forged)
     shown = board.certificate().to_html()
     assert "d: 6 announced, 5 delivered; not announced: &#39;a&#39;, &#39;b&#39;, &#39;c&#39;." in shown
+
+
+def test_items_are_not_added_beside_runs_about_new_items_that_were_not_delivered(tmp_path):
+    board = board_of(tmp_path, target="both")
+    board.announce("d", RUNS)
+    board.close_announcement("d")
+    board.add_model("d", given(4))
+    with pytest.raises(
+        BoardError, match="announced runs of 'd' were not delivered, and evidence about new items would"
+    ):
+        board.add_items(("r1",))
+    (tmp_path / "grown").mkdir()
+    grown = board_of(tmp_path / "grown", target="both")
+    grown.add_items(("r1",))
+    with pytest.raises(BoardError, match="items were added to this board, and a model joins the runs of every version"):
+        grown.announce("d", RUNS)

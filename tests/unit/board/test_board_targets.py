@@ -267,16 +267,6 @@ def test_a_board_begins_with_the_target_of_the_command(tmp_path):
     assert "target = new-items, but --target is both" in str(result.exception)
 
 
-def test_items_that_were_seen_are_no_draws_of_a_new_epoch(tmp_path):
-    """Which models an epoch begins with may depend on these items, and its evidence would start again on them."""
-    board = board_of(tmp_path, target="both")
-    with pytest.raises(BoardError, match="make a new board of the new items alone"):
-        board.add_items(
-            ["more"],
-        )
-    assert len(board.state.epochs) == 1
-
-
 def test_looks_inside_the_first_run_are_about_these_items_alone(tmp_path):
     design = BoardDesign(target="both", looks=(1, 2), checkpoints=CheckpointRule(fractions=(0.25, 0.5)))
     board = Board.create(tmp_path / "b.bbedge", design, models="abc", items=ITEMS, order_seed=5)

@@ -23,7 +23,7 @@ def entries(lines):
 
 @pytest.fixture(scope="module")
 def events(tmp_path_factory):
-    lives = (forging.whole_life, forging.after_a_pilot, forging.with_views_and_gaps)
+    lives = (forging.whole_life, forging.after_a_pilot, forging.with_views_and_gaps, forging.of_both_targets)
     boards = [live(tmp_path_factory.mktemp("life")) for live in lives]
     boards.append(first_runs.life(tmp_path_factory.mktemp("life") / "board.db"))
     return [each for board in boards for each in entries(export_lines(board.store))]

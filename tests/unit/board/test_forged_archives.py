@@ -28,6 +28,7 @@ LIVES = {
     "pilot": forging.after_a_pilot,
     "views": forging.with_views_and_gaps,
     "parts": forging.in_parts_with_attempts,
+    "targets": forging.of_both_targets,
 }
 FORGERS = {
     "content": (forging.forge_content, 100),
@@ -35,7 +36,7 @@ FORGERS = {
     "events": (forging.forge_events, 50),
     "vectors": (forging.forge_vectors, 50),
     "cache": (forging.forge_cache, 55),
-}  # four times 375 cases
+}  # five times 375 cases
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ class Life:
 
     def _admit(self, event, vectors=None):
         for place, of_models in (vectors or {}).items():
-            self.scores.offer(self.state.epoch, place, of_models)
+            self.scores.offer(self.state.epoch.number, place, of_models)
         return admit(self.state, event, self.scores)
 
     def _complete(self, kind, panel, **number):

@@ -8,7 +8,8 @@ import pytest
 from bbedge.core.design import Design
 from bbedge.core.forecast import MOST_REPLICATES, Forecast, PairAssumptions, pilot_assumptions, variance_parts
 from bbedge.core.forecast_new_items import NewItemsForecast, target_forecasts
-from bbedge.core.new_items import NewItemsEvidence, RunOutcomes
+from bbedge.core.item_batch import RunOutcomes
+from bbedge.core.new_items import NewItemsEvidence
 
 ASSUMED = PairAssumptions(noise=0.06, unevenness=0.06)
 

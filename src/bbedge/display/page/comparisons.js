@@ -116,7 +116,8 @@ function comparisonsOf({ doc, data, panel }) {
     const edge = direct.get(a * size + b);
     const parts = [`better by ${lead(a, b)}`];
     if (logE(a, b) !== null) parts.push(`log\u00a0e\u00a0${logE(a, b).toFixed(2)}`);
-    parts.push(edge ? `certified at run\u00a0${edge.first_certified}` : "follows from other comparisons");
+    const when = edge && edge.first_certified ? `at run\u00a0${edge.first_certified}` : "before items were added";
+    parts.push(edge ? `certified ${when}` : "follows from other comparisons");
     if (equal(a, b)) parts.push(`by ${atMost(-margin(b, a))} at most: ${data.equal_within}`);
     return parts.join(" \u00b7 ");
   }

@@ -9,6 +9,8 @@ from itertools import pairwise
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
+from msgspec import UNSET
+
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.derive import provenance
 from bbedge.display.ranking import CONTRADICTION
@@ -43,7 +45,8 @@ def budget_words(certificate: Certificate) -> str:
     if not board:
         each = "" if certificate.content.design.is_joint else " for comparisons, and again for margins"
         return f"alpha is {whole}{each}, over all pairs and looks."
-    spent = f"{board.alpha_spent:.4g} of {whole} is spent on {counted(len(board.claims), 'claim')}"
+    claims = [claim for claim in board.claims if claim.continues is UNSET]
+    spent = f"{board.alpha_spent:.4g} of {whole} is spent on {counted(len(claims), 'claim')}"
     return f"{spent}; the next claim gets {board.next_level:.3g}." if board.next_level else f"{spent}."
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from msgspec import UNSET
+
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import rank
 from bbedge.records.board import StepRecord
@@ -69,7 +71,7 @@ def _rows(certificate: Certificate) -> Iterator[TimelineRow]:
     certified, ranks, edges, models = _certified_at(certificate), dict[str, tuple[int, int]](), 0, 0
     for step in board.timeline:
         if step.kind in ("init", "add-items"):
-            ranks, edges, models = {}, 0, len(step.names or ())
+            ranks, edges, models = {}, step.kept or 0, len(step.names or ())
         models += step.kind == "add-model"
         now = step.edges or 0 if step.has_look else edges
         changed = step.ranks or {}
@@ -107,7 +109,9 @@ def _what(step: StepRecord, labels: Mapping[str, str]) -> str:
         case "init":
             return f"The board began with {counted(len(names), 'model')} and {counted(step.items or 0, 'item')}"
         case "add-items":
-            return f"Epoch {step.epoch} began: {counted(step.items or 0, 'new item')}, {counted(len(names), 'model')}"
+            began = f"Epoch {step.epoch} began: {counted(step.items or 0, 'new item')}, {counted(len(names), 'model')}"
+            stand = "comparison about new items stands" if step.kept == 1 else "comparisons about new items stand"
+            return began if step.kept is UNSET else f"{began}; {step.kept:,} {stand}"
         case "add-model":
             return f"{names[0]} was added"
         case "retire":
@@ -123,6 +127,7 @@ def _certified_at(certificate: Certificate) -> dict[int, list[tuple[str, str]]]:
     """The edges of the epoch by the event that certified them, in the order shown.
 
     An edge names the run that certified it. A model that was added later was compared on earlier runs when it came.
+    What stands from before items were added is left out.
     """
     board = certificate.content.board
     steps = [step for step in board.timeline if step.epoch == board.epoch] if board else []
@@ -130,6 +135,8 @@ def _certified_at(certificate: Certificate) -> dict[int, list[tuple[str, str]]]:
     looked = {(step.run, step.checkpoint): step.event for step in steps if step.kind == "replicate"}
     place, found = {name: i for i, name in enumerate(certificate.names)}, dict[int, list[tuple[str, str]]]()
     for edge in sorted(certificate.content.edges or (), key=lambda edge: (place[edge.winner], place[edge.loser])):
+        if not edge.first_certified:
+            continue
         event = max(looked[edge.first_certified, edge.first_part], *(came.get(e, 0) for e in (edge.winner, edge.loser)))
         found.setdefault(event, []).append((edge.winner, edge.loser))
     return found
