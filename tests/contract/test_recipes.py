@@ -71,7 +71,7 @@ ScoresAdded = ''',
         ("WithoutEvidence = NoteAdded | ", "WithoutEvidence = NoteAdded | Reviewed | "),
     ],
     "src/bbedge/board/sequence.py": [
-        ("    ReplicateAdded,\n)", "    ReplicateAdded,\n    Reviewed,\n)"),
+        ("    ReplicateAdded,\n    TrustStated,", "    ReplicateAdded,\n    Reviewed,\n    TrustStated,"),
         (
             "        case AttemptBegun() | AttemptEnded():\n",
             """        case Reviewed(reviewer=reviewer, replicates=replicates):
@@ -83,7 +83,7 @@ ScoresAdded = ''',
         ),
     ],
     "src/bbedge/board/state.py": [
-        ("    ReplicateAdded,\n)", "    ReplicateAdded,\n    Reviewed,\n)"),
+        ("    ReplicateAdded,\n    TrustStated,", "    ReplicateAdded,\n    Reviewed,\n    TrustStated,"),
         (
             "        self.retired: list[str] = []\n",
             "        self.retired: list[str] = []\n        self.reviewers: list[str] = []\n",

@@ -62,6 +62,14 @@ def test_a_public_leaderboard(tmp_path):
 
 
 @pytest.mark.nightly
+def test_a_leaderboard_that_takes_submissions(tmp_path):
+    project, _ = run_project("leaderboard-repository", tmp_path)
+    published = project / "out" / "maintainers" / "docs"
+    assert "kestrel" in (published / "index.html").read_text(encoding="ascii")
+    assert "passes every check" in (project / "out" / "verdict.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.nightly
 def test_a_gate_for_pull_requests(tmp_path):
     project, printed = run_project("pull-request-gate", tmp_path)
     assert re.findall(r"^exit code (\d+)$", printed, re.MULTILINE) == ["0", "3", "1"]

@@ -39,9 +39,11 @@ from bbedge.records.events import (
     NoteAdded,
     ReplicateAdded,
     ScoresAdded,
+    TrustStated,
     WithoutEvidence,
 )
 from bbedge.records.notes import Note
+from bbedge.records.values import Trust
 from bbedge.text import counted
 
 
@@ -319,6 +321,18 @@ class Board:
         """Wait for no more announced runs of a model: what is not delivered counts as missing."""
         self._append(AnnouncementClosed, model=model)
 
+    def state_trust(self, model: str, trust: Trust, *, by: str) -> None:
+        """State how far the scores of a model can be trusted, and who says so; the last statement counts."""
+        self._append(TrustStated, model=model, trust=trust, by=by)
+
+    def add_submission(
+        self, scores: Scores, *, by: str, sha256: str, trust: Trust, **counting: Unpack[Counting]
+    ) -> Added:
+        """Add a submission as :meth:`add_model` and :meth:`add` do, and state whose scores it has; all or nothing."""
+        self._store.check_storable(scores.models)
+        with self._change() as change:
+            return change.add_submission(scores, counting, by=by, sha256=sha256, trust=trust)
+
     def note(self, about: str, text: str, **particulars: object) -> None:
         """Record something that readers of the board should know, with any JSON values; it changes nothing else."""
         self._append(NoteAdded, about=about, text=text, particulars=particulars)
@@ -347,14 +361,8 @@ class Board:
     def noticed(self) -> tuple[tuple[int, Note], ...]:
         """What readers noticed in the scores that were added, each once, with the epoch that it is about."""
         contents = (event.content for event in self._events)
-        return tuple(
-            dict.fromkeys(
-                (content.epoch, note)
-                for content in contents
-                if isinstance(content, ScoresAdded)
-                for note in content.notes
-            )
-        )
+        scored = (content for content in contents if isinstance(content, ScoresAdded))
+        return tuple(dict.fromkeys((content.epoch, note) for content in scored for note in content.notes))
 
     def certificate(self, epoch: int | None = None) -> Any:  # noqa: ANN401 - bbedge.Certificate
         """The :class:`bbedge.Certificate` of a version (from 1), by default of the last one that has runs."""

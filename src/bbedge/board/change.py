@@ -28,9 +28,11 @@ from bbedge.records.events import (
     NewEdge,
     PilotAdded,
     ReplicateAdded,
+    TrustStated,
     WithoutEvidence,
 )
-from bbedge.records.values import Copies
+from bbedge.records.values import TRUST, Copies, Trust
+from bbedge.text import listed
 
 Vectors = Mapping[tuple[int, int], Mapping[str, StoredVector]]
 """Scores by the number of their epoch and their place there, and by model."""
@@ -189,12 +191,38 @@ class Change:
 
     def add_model(self, name: str, scores: Scores | None, counting: Counting) -> Added:
         """Join a new model's runs with the stored replicates; ``counting`` is as in :meth:`add`."""
+        return Added.by([self._joined(name, scores, counting)])
+
+    def _joined(self, name: str, scores: Scores | None, counting: Counting) -> BoardEvent:
         rule, copies = counting.get("incomplete"), counting.get("copies") or self._copies
         self._check_rule(rule)
         event, runs = proposed_model(name, scores, self.state, copies, whole_runs=rule not in (None, "refuse"))
         places = [(epoch.number, replicate) for epoch, replicate in self.state.joined_places(name)]
         # If there are more runs or fewer than the board joins, the event is refused.
-        return Added.by([self.append(event, {place: {name: run} for place, run in zip(places, runs, strict=False)})])
+        return self.append(event, {place: {name: run} for place, run in zip(places, runs, strict=False)})
+
+    def add_submission(self, scores: Scores, counting: Counting, *, by: str, sha256: str, trust: Trust) -> Added:
+        """Add new models, or replicates of those that are there, and state how far their scores can be trusted."""
+        new = [model for model in scores.models if model not in self.state.epoch.models]
+        if not new:
+            added = self.add(scores, counting)
+            if not (added.replicates or added.pilots):
+                raise BoardError("the board has these replicates already; a submission brings new ones, or new models")
+        elif len(new) < len(scores.models):
+            known = [model for model in scores.models if model not in new]
+            raise BoardError(
+                f"{listed(new)} {'is' if len(new) == 1 else 'are'} new on the board, and {listed(known)} not; a "
+                "submission brings new models, or replicates of all active ones"
+            )
+        else:
+            added = Added.by([self._joined(model, scores.of_model(model), counting) for model in new])
+        for model in scores.models:
+            stated = self.state.trust.get(model)
+            # Of a model that has other scores too, the least trusted say how far all of them go.
+            known_trust = trust if stated is None or new else min(trust, stated.trust, key=TRUST.index)
+            said = TrustStated(epoch=self.state.epoch.number, model=model, trust=known_trust, by=by, submission=sha256)
+            self.append(said)
+        return added
 
     @property
     def _copies(self) -> Copies:

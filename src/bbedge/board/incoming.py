@@ -14,7 +14,7 @@ from itertools import zip_longest
 from typing import Any
 
 import numpy as np
-from msgspec import UNSET
+from msgspec import UNSET, structs
 from numpy.typing import NDArray
 
 from bbedge.board.admit import agree, check_whole_runs
@@ -27,6 +27,7 @@ from bbedge.core.scores import Scores
 from bbedge.errors import Argument, BoardError, Part, refuse_unless
 from bbedge.records.design import IncompleteRule
 from bbedge.records.events import ModelAdded, PilotAdded, ReplicateAdded
+from bbedge.records.reading import Reading
 from bbedge.records.values import Copies
 from bbedge.text import counted, listed, quoted
 
@@ -139,6 +140,20 @@ def _announced_model(
         notes=() if scores is None else scores.notes,
     )
     return event, [runs[place] for place in order]
+
+
+def reading_for(state: BoardState, reading: Reading, *, has_gaps: bool = False) -> Reading:
+    """How files of scores for this board are read: on its scale, with the names that it has.
+
+    Missing scores are read as such if the design says how they count, or if there are gaps for another reason.
+    """
+    refused = state.design.incomplete == "refuse" and not has_gaps
+    return structs.replace(
+        reading,
+        score_range=state.design.score_range,
+        incomplete="refuse" if refused else "worst-case",
+        preferred_names=tuple(state.epoch.models),
+    )
 
 
 def check_first_run(scores: Scores, state: BoardState) -> None:

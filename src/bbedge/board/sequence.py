@@ -23,6 +23,7 @@ from bbedge.records.events import (
     ModelWithdrawn,
     PilotAdded,
     ReplicateAdded,
+    TrustStated,
 )
 from bbedge.text import folded, listed, quoted
 
@@ -50,6 +51,12 @@ def check_place(state: BoardState, event: BoardEvent) -> None:
         case AnnouncementClosed(model=model):
             refuse_unless(model in state.announced, f"no runs of model {quoted(model)} were announced")
             refuse_unless(state.announced[model].is_open, f"the announcement of {quoted(model)} is closed already")
+        case TrustStated(model=model):
+            there = any(model in epoch.models for epoch in state.epochs)
+            refuse_unless(there, f"model {quoted(model)} is not on the board; {_models_are(state)}")
+            refuse_unless(
+                state.trust.get(model) != event, f"that is what the board states of model {quoted(model)} already"
+            )
         case AttemptBegun() | AttemptEnded():
             _check_attempt(state, event)
 

@@ -39,6 +39,7 @@ from bbedge.records.events import (
     Opened,
     PilotAdded,
     ReplicateAdded,
+    TrustStated,
 )
 from bbedge.records.values import Target
 
@@ -58,6 +59,8 @@ class BoardState:
         self.retired: list[str] = []
         self.withdrawn: list[str] = []
         self.announced: dict[str, Announcement] = {}
+        self.trust: dict[str, TrustStated] = {}
+        self.submissions: set[str] = set()
         self.candidate: tuple[str, ...] | None = None
         self.epochs: list[Epoch] = []
         models = list(created.models)
@@ -302,6 +305,9 @@ class BoardState:
                 self.announced[name] = Announcement(epoch=epoch.number, runs=runs, claim=claim, level=level)
             case AnnouncementClosed(model=name):
                 self.announced[name].is_closed = True
+            case TrustStated(model=name, submission=submission):
+                self.trust[name] = event
+                self.submissions |= {submission} if submission else set()
             case AttemptBegun():
                 epoch.attempts.setdefault(event.replicate, []).append(None)
             case AttemptEnded():

@@ -78,6 +78,9 @@ def particulars(event: LedgerEvent) -> str:
             return f"{announced.model}: {counted(announced.runs, 'run')}, level {announced.level:.3g}"
         case events.AnnouncementClosed() as closed:
             return closed.model
+        case events.TrustStated() as stated:
+            came = f", submission {stated.submission[:16]}" if stated.submission else ""
+            return f"{stated.model}: {stated.trust}, by {stated.by}{came}"
         case events.AttemptBegun() as begun:
             return f"epoch {begun.epoch}, run {begun.replicate}: attempt {begun.attempt} began"
         case events.AttemptEnded() as ended:

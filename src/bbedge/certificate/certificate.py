@@ -24,7 +24,7 @@ from bbedge.certificate.provenance import sealed
 from bbedge.core.graph import Graph, Ranks
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.errors import DesignError, DomainError
-from bbedge.records.board import WithdrawnRecord
+from bbedge.records.board import TrustRecord, WithdrawnRecord
 from bbedge.records.certificate import Document, Matrix
 from bbedge.text import counted, display_names, listed, quoted, shown
 
@@ -336,6 +336,12 @@ class Certificate:
         """The models of this certificate whose rows the board hides, with the reasons."""
         board = (self.headline or self).content.board
         return tuple(each for each in (board.withdrawn or () if board else ()) if each.model in self.names)
+
+    @property
+    def trust(self) -> dict[str, TrustRecord]:
+        """How far the scores of models can be trusted, by model, where the board states it."""
+        board = (self.headline or self).content.board
+        return {each.model: each for each in (board.trust or () if board else ()) if each.model in self.names}
 
     @property
     def score_range(self) -> tuple[float, float]:

@@ -29,6 +29,7 @@ from bbedge.records.board import (
     StageRecord,
     StepKind,
     StepRecord,
+    TrustRecord,
     WithdrawnRecord,
 )
 from bbedge.records.certificate import Document
@@ -42,6 +43,7 @@ from bbedge.records.events import (
     NewEdge,
     PilotAdded,
     ReplicateAdded,
+    TrustStated,
 )
 from bbedge.records.notes import Note
 from bbedge.records.values import HEADLINE
@@ -158,6 +160,7 @@ def _record(board: Board, epoch: int) -> BoardRecord:
         retired=tuple(board.state.retired),
         withdrawn=_withdrawn(board) or msgspec.UNSET,
         announcements=_announcements(board) or msgspec.UNSET,
+        trust=_trust(board) or msgspec.UNSET,
         alpha_spent=board.state.spent,
         next_level=board.state.next_level(),
         claims=tuple(
@@ -204,6 +207,17 @@ def _announcements(board: Board) -> tuple[AnnouncementRecord, ...]:
             level=each.level,
         )
         for name, each in board.state.announced.items()
+    )
+
+
+def _trust(board: Board) -> tuple[TrustRecord, ...]:
+    """What the board states last of each model, in the order of these events."""
+    last = {event.content.model: event for event in board.events if isinstance(event.content, TrustStated)}
+    found = sorted(last.values(), key=lambda event: event.seq)
+    return tuple(
+        TrustRecord(model=stated.model, event=event.seq, trust=stated.trust, by=stated.by, sha256=stated.submission)
+        for event in found
+        if isinstance(stated := event.content, TrustStated)
     )
 
 

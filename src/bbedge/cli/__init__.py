@@ -39,7 +39,7 @@ COMMANDS = {
     "cite": "",
 }
 """Every command and its module; that of cite is this one."""
-GROUPS = ("board", "study", "figure")
+GROUPS = ("board", "submit", "study", "figure")
 """Commands with commands of their own, in the module of the same name."""
 
 

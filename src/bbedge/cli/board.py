@@ -33,6 +33,7 @@ from bbedge.records.design import BoardOptions
 from bbedge.records.options import ABOUT_TARGET
 from bbedge.records.output import Output, Selection
 from bbedge.records.reading import ABOUT_ITEMS, Reading
+from bbedge.records.values import Trust
 from bbedge.text import counted, display_names, shown, shown_path
 
 if TYPE_CHECKING:
@@ -218,6 +219,25 @@ def withdraw(
         f"Withdrawn {shown(model)}, event {len(board.events)}. Tables hide its row and state the reason; it still "
         f"counts in every rank and comparison.{also if model in board.state.active else ''}"
     )
+
+
+@app.command()
+def trust(
+    place: Place,
+    model: Annotated[str, typer.Argument(help="The model.")],
+    how_far: Annotated[
+        Trust, typer.Argument(metavar="self-reported|logs-kept|re-run", help="How far its scores can be trusted.")
+    ],
+    *,
+    by: Annotated[str, typer.Option(metavar="NAME", help="Who says so.", show_default=False)],
+    design: DesignFile = None,
+) -> None:
+    """State how far the scores of a model can be trusted: re-run, if you made its runs again and they agree."""
+    from bbedge.display.ranking import TRUST_WORDS
+
+    board = open_board(place, design)
+    board.state_trust(model, how_far, by=by)
+    say(f"{shown(model)} is {TRUST_WORDS[how_far]}, says {shown(by)}, event {len(board.events)}.")
 
 
 @app.command()

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from msgspec import structs
 
 from bbedge.cli.options import PlainReading, Without, grouped, read
-from bbedge.cli.output import JsonOut, exit_if_contradicted, say, say_written, write_json
-from bbedge.errors import BoardError, DesignError
+from bbedge.cli.output import JsonOut, exit_if_contradicted, say, say_written, spinner, write_json
+from bbedge.errors import BoardError, DesignError, DomainError
 from bbedge.files import write_whole
 from bbedge.records.design import Counting
 from bbedge.records.reading import ABOUT_ITEMS, Reading
@@ -55,15 +54,25 @@ def _is_frozen(board: Board, path: Path) -> bool:
         return False
 
 
-Files = Annotated[list[Path], typer.Argument(help="Score tables or logs, as for certify.", show_default=False)]
 BoardReading = Annotated[PlainReading, Without(*ABOUT_ITEMS, "blocks", "score_range", "incomplete", "column")]
 
 
 @grouped
 def add(
     place: Place,
-    files: Files,
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Score tables or logs, as for certify.", show_default=False)
+    ] = None,
     *,
+    submission: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.zip",
+            help="Add what was handed in with submit pack: new models, or a replicate of all active ones. The board "
+            "states how far the scores can be trusted. Instead of files.",
+            show_default=False,
+        ),
+    ] = None,
     part: Annotated[
         bool,
         typer.Option(
@@ -82,9 +91,14 @@ def add(
 
     [bold]Exit codes[/bold]  0 success, 2 bad input, 5 contradiction
     """
+    if (submission is None) == (not files):
+        raise DomainError("give score files, or a submission with --submission, and not both")
     board = open_board(place, design)
     before = board.leaderboard()
-    scores = _read(board, files, reading, upto_checkpoint=part)
+    if submission is not None:
+        _add_submission(board, submission, before, counting)
+        return
+    scores = _read(board, files or [], reading, upto_checkpoint=part)
     upto = board.state.upcoming().blocks if part else None
     # Up to a checkpoint, while a harness is still running, what is missing may only be late.
     if part and counting["incomplete"] is None:
@@ -107,6 +121,23 @@ def add(
     if not added.replicates and not added.pilots and added.checkpoint is None:
         lines.append("Nothing was added.")
     _tell(board, added, before, *lines)
+
+
+def _add_submission(board: Board, submission: Path, before: Leaderboard, counting: Counting) -> None:
+    from bbedge.display.ranking import TRUST_WORDS
+    from bbedge.submit.add import add as take
+    from bbedge.submit.archive import digest
+
+    with spinner() as progress:
+        progress("adding the submission")
+        added = take(board, submission, **counting)
+    if added is None:
+        say(f"{shown_path(submission)} is on the board already. Nothing was added.")
+        return
+    sha256 = digest(submission)
+    stated = [each for each in board.state.trust.values() if each.submission == sha256]
+    models = ", ".join(f"{shown(each.model)} ({TRUST_WORDS[each.trust]})" for each in stated)
+    _tell(board, added, before, f"Added {models}, handed in by {shown(stated[0].by)}.")
 
 
 @grouped
@@ -152,16 +183,12 @@ def _tell(board: Board, added: Added, before: Leaderboard, *lines: str) -> None:
 
 
 def _read(board: Board, files: Sequence[Path], reading: Reading, *, upto_checkpoint: bool = False) -> Scores:
+    from bbedge.board.incoming import reading_for
+
     # One model is enough to read, and gaps are read as gaps: the board's own messages are more precise. Inside a first
     # run they are no gaps: models that were stopped inside of it have no scores after their last checkpoint.
     is_inside = upto_checkpoint or board.state.epoch.is_inside_first_run
-    rule = "refuse" if board.design.incomplete == "refuse" and not is_inside else "worst-case"
-    chosen = structs.replace(
-        reading,
-        score_range=board.design.score_range,
-        incomplete=rule,
-        preferred_names=tuple(board.state.epoch.models),
-    )
+    chosen = reading_for(board.state, reading, has_gaps=is_inside)
     return read(files, chosen, least_models=1, identify=True, gaps=True)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Unpack
 
 import numpy as np
@@ -236,6 +236,12 @@ class Scores:
         options.setdefault("gaps", self.gaps)
         options["score_range"] = self.score_range
         return Design.make(models or self.models, self.items, **options)
+
+    def of_model(self, model: str) -> Scores:
+        """The scores of one model alone."""
+        place = self.models.index(model)
+        stops = None if self.stops is None else (self.stops[place],)
+        return replace(self, models=(model,), values=self.values[:, [place]], stops=stops, seen=None)
 
     @property
     def copies(self) -> tuple[Copy, ...]:

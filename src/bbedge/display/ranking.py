@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -11,11 +11,18 @@ import numpy as np
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import difference, has_partial, over, rank
+from bbedge.records.values import Trust
 
 MEAN_INTERVAL = "mean interval"
 """The head of the column of intervals of means."""
 RANK_ON_NEW_ITEMS = "new items"
 """The head of the column of ranks on new items, beside those on these items."""
+TRUST_WORDS: Mapping[Trust, str] = {
+    "self-reported": "self-reported",
+    "logs-kept": "logs kept",
+    "re-run": "re-run by the maintainers",
+}
+"""How far scores can be trusted, for people."""
 CONTRADICTION = "contradiction"
 """Instead of an interval whose lower end is above its upper end: each of two models is certified better."""
 
@@ -54,6 +61,8 @@ class ModelRow:
     """Whether every model above this row is certified better than it and all below: the line of a Top-k set."""
     is_retired: bool
     """Whether the board runs it no more."""
+    trust: str
+    """How far its scores can be trusted, where the board states it."""
     is_withdrawn: bool
     """Whether tables do not show the row."""
 
@@ -92,7 +101,7 @@ def model_rows(certificate: Certificate, most: int | None = None, *, withdrawn: 
     on_new_items, by_mean = _ranks_on_new_items(certificate), ranks_of_means(certificate)
     board = (certificate.headline or certificate).content.board
     retired = board.retired if board else ()
-    hidden = {each.model for each in certificate.withdrawn}
+    hidden, trust = {each.model for each in certificate.withdrawn}, certificate.trust
     places = [i for i, name in enumerate(certificate.names) if name not in hidden]
     before: dict[int, int | None] = dict(zip(places, [None, *places], strict=False))  # the row above, in a table
     return tuple(
@@ -112,6 +121,7 @@ def model_rows(certificate: Certificate, most: int | None = None, *, withdrawn: 
             opens_group=(above := before.get(i)) is None or ends[0] != found[above][0],
             cut_above=above is not None and any(k in cuts for k in range(above + 1, i + 1)),
             is_retired=certificate.names[i] in retired,
+            trust=TRUST_WORDS[trust[name].trust] if (name := certificate.names[i]) in trust else "",
             is_withdrawn=i not in before,
         )
         for i, ends in ((i, found[i]) for i in (range(len(found)) if withdrawn else places)[:most])
@@ -150,6 +160,7 @@ def table_columns(made: Sequence[ModelRow]) -> list[TableColumn]:
         TableColumn(head="to leader, interval", cells=[row.behind_interval for row in made], spare=1),
         TableColumn(head="beats", cells=[f"{row.beats:,}" for row in made], spare=6),
         TableColumn(head="loses to", cells=[f"{row.loses_to:,}" for row in made], spare=7),
+        TableColumn(head="trust", cells=[row.trust for row in made], is_text=True, spare=2),
     )
     return [column for column in every if any(column.cells)]
 

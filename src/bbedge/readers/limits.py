@@ -61,12 +61,7 @@ class Limits:
         >>> Limits.of_text("1.5k").line_bytes, Limits.of_text("2GiB").unpacked_bytes
         (67108864, 2147483648)
         """
-        found = _SIZE.fullmatch(size.strip())
-        if found is None:
-            raise DomainError(
-                Argument("max_size"), f" {quoted(size)} is not a size; write a number and K, M, G or T, such as 8G"
-            )
-        return cls.up_to(int(float(found[1]) * 1024 ** " KMGT".index((found[2] or " ").upper())))
+        return cls.up_to(bytes_of(size, "max_size"))
 
     def most_unpacked(self, packed: int) -> int:
         """What a file of ``packed`` bytes may unpack to."""
@@ -112,6 +107,20 @@ def limited(limits: Limits | str | None) -> Iterator[None]:
         yield
     finally:
         _IN_FORCE.reset(token)
+
+
+def bytes_of(size: str, argument: str) -> int:
+    """The number of bytes that a text such as 8G says.
+
+    >>> bytes_of("1.5k", "memory")
+    1536
+    """
+    found = _SIZE.fullmatch(size.strip())
+    if found is None:
+        raise DomainError(
+            Argument(argument), f" {quoted(size)} is not a size; write a number and K, M, G or T, such as 8G"
+        )
+    return int(float(found[1]) * 1024 ** " KMGT".index((found[2] or " ").upper()))
 
 
 def size_words(size: int) -> str:

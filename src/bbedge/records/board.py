@@ -8,7 +8,20 @@ from typing import Literal
 from msgspec import UNSET, UnsetType
 
 from bbedge.records.design import BoardOptions
-from bbedge.records.values import Count, Digest, Level, Name, Names, NotNegative, Positive, Record, Target, Text, Time
+from bbedge.records.values import (
+    Count,
+    Digest,
+    Level,
+    Name,
+    Names,
+    NotNegative,
+    Positive,
+    Record,
+    Target,
+    Text,
+    Time,
+    Trust,
+)
 
 
 class StageRecord(Record, frozen=True, kw_only=True):
@@ -117,6 +130,21 @@ class AnnouncementRecord(Record, frozen=True, kw_only=True):
     """The share of alpha that the claim spends."""
 
 
+class TrustRecord(Record, frozen=True, kw_only=True):
+    """How far the scores of a model can be trusted, as the board states it."""
+
+    model: Name
+    """The model."""
+    event: Positive
+    """The event that states it."""
+    trust: Trust
+    """How far."""
+    by: Text
+    """Who handed the scores in, or who says so."""
+    sha256: Digest | UnsetType = UNSET
+    """That of the submission that they came with."""
+
+
 class BoardRecord(Record, frozen=True, kw_only=True):
     """The board that the leaderboard comes from; only from ``bbedge board``."""
 
@@ -140,6 +168,8 @@ class BoardRecord(Record, frozen=True, kw_only=True):
     """Models whose rows tables do not show, in the order of their events; absent if there are none."""
     announcements: tuple[AnnouncementRecord, ...] | UnsetType = UNSET
     """Runs that were announced, in the order of their events; absent if there are none."""
+    trust: tuple[TrustRecord, ...] | UnsetType = UNSET
+    """How far scores can be trusted, for the models of which the board states it; absent if there are none."""
     alpha_spent: NotNegative
     """The part of alpha that the claims spend, those reserved for announced models included."""
     next_level: NotNegative

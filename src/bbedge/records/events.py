@@ -15,7 +15,21 @@ from msgspec import UNSET, Meta, UnsetType, field
 from bbedge.errors import BoardError
 from bbedge.records.codec import FILE_VERSION
 from bbedge.records.notes import Note
-from bbedge.records.values import NOT_BLANK, Copies, Digest, Level, Name, Number, Ordinal, Seed, Stored, Strict, Target
+from bbedge.records.values import (
+    NOT_BLANK,
+    Copies,
+    Digest,
+    Level,
+    Name,
+    Number,
+    Ordinal,
+    Seed,
+    Stored,
+    Strict,
+    Target,
+    Text,
+    Trust,
+)
 
 
 class Opened(Strict, frozen=True, kw_only=True):
@@ -354,6 +368,20 @@ class NoteAdded(_InEpoch, frozen=True, kw_only=True):
     """Anything else."""
 
 
+class TrustStated(_InEpoch, frozen=True, kw_only=True):
+    """How far the scores of a model can be trusted was written down; it counts until the next statement."""
+
+    kind = "trust"
+    model: Name
+    """The model."""
+    trust: Trust
+    """How far."""
+    by: Text
+    """Who handed the scores in, or who says so."""
+    submission: Digest | UnsetType = UNSET
+    """The SHA-256 of the submission that the scores came with."""
+
+
 class AttemptBegun(_InEpoch, frozen=True, kw_only=True):
     """A run is about to make its first request."""
 
@@ -390,6 +418,7 @@ class AttemptEnded(_InEpoch, frozen=True, kw_only=True):
 
 ScoresAdded = PilotAdded | ReplicateAdded | ModelAdded
 """The events that scores come with."""
-WithoutEvidence = NoteAdded | ModelWithdrawn | ModelAnnounced | AnnouncementClosed | AttemptBegun | AttemptEnded
+_OfModel = ModelWithdrawn | TrustStated | ModelAnnounced | AnnouncementClosed
+WithoutEvidence = NoteAdded | _OfModel | AttemptBegun | AttemptEnded
 """The events that leave all evidence as it is, so that they name none that was saved."""
 BoardEvent = Created | PilotAdded | ReplicateAdded | ModelAdded | ItemsAdded | ModelRetired | WithoutEvidence

@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from fractions import Fraction
-from typing import Annotated, Any, Literal, TypedDict, TypeVar
+from typing import Annotated, Any, Literal, TypedDict, TypeVar, get_args
 
 from msgspec import Meta, Struct, structs
 
@@ -76,6 +76,12 @@ Copies = Literal["refuse", "allow"]
 
 Gaps = Literal["refuse", "worst-case"]
 """What a missing score does: it stops the work, or counts against whichever model it could help."""
+
+Trust = Literal["self-reported", "logs-kept", "re-run"]
+"""How far scores can be trusted, from least to most: somebody states them; the logs that they follow from are kept; the
+maintainers of the board made the runs again."""
+TRUST: tuple[Trust, ...] = get_args(Trust)
+"""The same in this order."""
 
 Target = Literal["benchmark", "new-items", "both"]
 """What is claimed: differences on these items, on new items of the same kind, or both, each with half of alpha."""

@@ -289,7 +289,9 @@ def document_from_table(document: Document, scores: Scores) -> Document:
         computed = board_certificate(board, 1).content
     assert computed.board  # it comes from one
     orders = {key: (getattr(computed.board, key), getattr(record, key)) for key in ("active", "retired")}
-    of_ledger = {key: getattr(record, key) for key in ("design_hash", "head", "events", "attempts", "withdrawn")}
+    of_ledger = {
+        key: getattr(record, key) for key in ("design_hash", "head", "events", "attempts", "withdrawn", "trust")
+    }
     return structs.replace(
         computed,
         design=structs.replace(computed.design, hash=document.design.hash),

@@ -85,6 +85,7 @@ def whole_life(folder) -> Board:
     board.add_model("d", runs(rng, "d", 5))
     board.retire("b")
     board.withdraw("b", "its authors asked for it")
+    board.state_trust("d", "re-run", by="the maintainers")
     board.add(runs(rng, "acd"))
     board.add_items(MORE)
     board.add(runs(rng, "acd", 2, (*ITEMS, *MORE)))

@@ -21,7 +21,7 @@ from bbedge.display.geometry import rank_bar, round_marks
 from bbedge.display.page import charts, drawing, facts
 from bbedge.display.page import timeline as history
 from bbedge.display.page.payload import ItemScores, embedded
-from bbedge.display.page.table import ModelInfo, PageView
+from bbedge.display.page.table import ModelInfo, PageView, trust_columns
 from bbedge.display.ranking import evidence_share, observed_difference
 from bbedge.text import shown
 
@@ -79,7 +79,8 @@ def render_page(
     Names may contain markup. The template escapes every text, the data are JSON that cannot end its element, scripts
     set text and never markup, and a content security policy allows only the page's own style and script.
     """
-    whole, info = certificate.headline or certificate, (model_info or ModelInfo()).columns
+    whole = certificate.headline or certificate
+    info = (*trust_columns(whole), *(model_info or ModelInfo()).columns)
     in_full = (whole, *whole.views) if len(whole.views) * len(whole.names) <= MOST_VIEW_ROWS else (certificate,)
     views = [PageView.from_certificate(each, pages) for each in in_full]
     opened = [each.name for each in in_full].index(certificate.name)

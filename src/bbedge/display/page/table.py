@@ -10,7 +10,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from bbedge.certificate.certificate import Certificate
-from bbedge.display.ranking import ModelRow, evidence_share, model_rows
+from bbedge.display.ranking import TRUST_WORDS, ModelRow, evidence_share, model_rows
 from bbedge.text import shown
 
 Kind = Literal["text", "number", "link"]
@@ -60,6 +60,17 @@ class InfoColumn:
     def is_cost(self) -> bool:
         """Whether its name says that it is a price or a number of tokens."""
         return self.kind == "number" and _COST.search(self.title) is not None
+
+
+def trust_columns(certificate: Certificate) -> tuple[InfoColumn, ...]:
+    """How far the scores of models can be trusted and whose they are, if the board states it of any."""
+    if not certificate.trust:
+        return ()
+    stated = certificate.trust.items()
+    return (
+        InfoColumn(title="trust", kind="text", values={model: TRUST_WORDS[each.trust] for model, each in stated}),
+        InfoColumn(title="scores by", kind="text", values={model: each.by for model, each in stated}),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
