@@ -83,14 +83,14 @@ class MemoryBoard:
         given = Scores.of(values, models=self.state.active, items=ITEMS)
         for index in range(len(values)):
             event, vectors = proposed_replicate(given, index, self.state, self.scores, copies="allow", rule=None)
-            self.scores.offer(self.state.epoch, event.place, vectors)
+            self.scores.offer(self.state.epoch.number, event.place, vectors)
             admit(self.state, event, self.scores)
 
     def add_model(self, name: str, values: Runs) -> ModelAdded:
         given = Scores.of(values, models=(name,), items=ITEMS)
         event, runs = proposed_model(name, given, self.state, "allow", whole_runs=True)
         for place, run in enumerate(runs, start=1):
-            self.scores.offer(self.state.epoch, place, {name: run})
+            self.scores.offer(self.state.epoch.number, place, {name: run})
         return admit(self.state, event, self.scores)
 
     def is_false_about(self, name: str) -> bool:
