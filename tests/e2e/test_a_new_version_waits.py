@@ -70,7 +70,7 @@ def test_reports_badges_and_exports_show_it_too(bbedge, grown, tmp_path):
     assert bbedge("report", grown, "--html", page).code == 0
     assert '<table class="ranking' in page.read_text(encoding="ascii")
     assert bbedge("figure", "badge", grown, badge, "--model", "a").code == 0
-    assert "certified #1 of 3<" in badge.read_text(encoding="ascii")
+    assert "certified #1 of 3 &#183; event" in badge.read_text(encoding="ascii")
     assert bbedge("figure", "graph", grown, edges).code == 0
     assert edges.read_text(encoding="ascii").count("\n") == 1 + Board.open(grown).leaderboard(1).graph.n_edges
     assert bbedge("board", "export", grown, exported).code == 0

@@ -102,7 +102,8 @@ def test_a_harness_that_runs_all_items_has_complete_runs_and_the_board_says_so(b
     assert not any(event["event"] == "part-looked" for event in events(done.out))
     said = bbedge("board", "show", tmp_path / "study.bbedge").out
     assert "There are no looks inside the first run" in " ".join(said.split())
-    (tmp_path / "study.bbedge").unlink()
+    for name in ("study.bbedge", "study.bbedge.heads.jsonl"):
+        (tmp_path / name).unlink()
     shutil.rmtree(tmp_path / "study.run")
     command_study(tmp_path, words, more="checkpoints = true")
     refused = bbedge("evaluate", study)

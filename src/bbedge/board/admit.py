@@ -28,6 +28,7 @@ from bbedge.records.events import (
     Created,
     ItemsAdded,
     ModelAdded,
+    ModelAnnounced,
     ModelRetired,
     Opened,
     PilotAdded,
@@ -82,6 +83,10 @@ def admit(state: BoardState, event: _E, scores: StoredScores) -> _E:
             written = _admit_replicate(state, event, scores)
         case ModelAdded():
             written = _admit_model(state, event, scores)
+        case ModelAnnounced(model=model):
+            state.follow(event)
+            announced = state.announced[model]
+            written = replace(event, claim=announced.claim, level=announced.level)
         case ItemsAdded():
             state.follow(event)
             written = replace(event, models=tuple(state.epoch.models), stages=_opened(state.epoch.stages))
@@ -132,10 +137,10 @@ def _admit_model(state: BoardState, event: ModelAdded, scores: StoredScores) -> 
     """Join the runs of a model with the stored replicates, in order, and test its directions.
 
     Only complete replicates count, also where the first one was looked at inside: a direction against a model that was
-    stopped inside it has no evidence.
+    stopped inside it has no evidence. The evidence of an announced model ends with the first run that lacks a score.
     """
     epoch, name, runs = state.epoch, event.model, list[NDArray[np.float64]]()
-    for (at, replicate), digest in zip(state.joined_places(), event.vectors, strict=True):
+    for (at, replicate), digest in zip(state.joined_places(name), event.vectors, strict=True):
         vector = scores.vectors(at, replicate, [name])[name]
         _check_vector(state, vector, digest, called(at.number, replicate, name), name, at.items)
         runs.append(vector.scores)
@@ -145,14 +150,22 @@ def _admit_model(state: BoardState, event: ModelAdded, scores: StoredScores) -> 
     event = replace(event, gaps=tuple(int(np.isnan(run).sum()) for run in runs), copies=copies)
     state.follow(event)
     found = list[Found]()
+    # What is missing of announced runs may depend on all of them. All directions of this claim then end together, with
+    # the first run that lacks a score; in the claim of another model, only no evidence is sure to be no choice.
+    lacking = {model for model, each in state.announced.items() if each.lacks_scores and model != name}
 
     def feed(stage: Stage, at: Epoch) -> None:
         models, called_here = set(stage.design.models), dict(zip(stage.views, views_of[stage.target], strict=True))
         stage.stop((model for model in at.partial if model in models), is_inside=True)
+        stage.certifier.stop(sorted(lacking & models), forfeit=True)
         for replicate in stage.places[len(stage.places) - stage.runs :]:
             stored = scores.panel(at, replicate)
-            looked = stage.add_and_look({model: stored[model] for model in stored if model in models}, replicate)
+            there = {model: stored[model] for model in stored if model in models and model not in lacking}
+            looked = stage.add_and_look(there, replicate)
             found.append({called_here[view]: edges for view, edges in looked.items()})
+            if name in state.announced and np.isnan(stored[name]).any():
+                stage.stop([name])
+                break
 
     opened = changed_stages(state, event)
     views_of = {stage.target: stage.views for stage in opened}

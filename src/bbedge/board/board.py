@@ -27,11 +27,13 @@ from bbedge.ledger.store import Store
 from bbedge.records.design import Counting
 from bbedge.records.events import (
     AbandonReason,
+    AnnouncementClosed,
     AttemptBegun,
     AttemptEnded,
     AttemptOutcome,
     Created,
     ItemsAdded,
+    ModelAnnounced,
     ModelRetired,
     ModelWithdrawn,
     NoteAdded,
@@ -303,10 +305,21 @@ class Board:
     def withdraw(self, model: str, reason: str) -> None:
         """Hide the row of a model from the tables, for a reason that readers of the board see.
 
-        Nothing is erased and nothing else changes: its scores stay, it counts in every rank and comparison, and it runs
-        until it is retired. There is no way back.
+        Nothing is erased and no conclusion changes; the model runs until it is retired. There is no way back.
         """
         self._append(ModelWithdrawn, model=model, reason=reason)
+
+    def announce(self, model: str, runs: int) -> None:
+        """Announce the runs of a model that is to be added, before they are made; its claim is spent from now on.
+
+        :meth:`add_model` takes all of them, or fewer after :meth:`close_announcement`, and draws their order.
+        """
+        self._store.check_storable([model])
+        self._append(ModelAnnounced, model=model, runs=runs)
+
+    def close_announcement(self, model: str) -> None:
+        """Wait for no more announced runs of a model: what is not delivered counts as missing."""
+        self._append(AnnouncementClosed, model=model)
 
     def state_trust(self, model: str, trust: Trust, *, by: str) -> None:
         """State how far the scores of a model can be trusted, and who says so; the last statement counts."""
@@ -352,10 +365,7 @@ class Board:
         return tuple(dict.fromkeys((content.epoch, note) for content in scored for note in content.notes))
 
     def certificate(self, epoch: int | None = None) -> Any:  # noqa: ANN401 - bbedge.Certificate
-        """The :class:`bbedge.Certificate` of a benchmark version (from 1), as ``bbedge board show --json`` writes it.
-
-        By default it is that of the last version that has runs.
-        """
+        """The :class:`bbedge.Certificate` of a version (from 1), by default of the last one that has runs."""
         # By name: boards know nothing of documents.
         return import_module("bbedge.certificate.of_board").board_certificate(self, epoch)
 

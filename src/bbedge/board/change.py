@@ -197,7 +197,7 @@ class Change:
         rule, copies = counting.get("incomplete"), counting.get("copies") or self._copies
         self._check_rule(rule)
         event, runs = proposed_model(name, scores, self.state, copies, whole_runs=rule not in (None, "refuse"))
-        places = [(epoch.number, replicate) for epoch, replicate in self.state.joined_places()]
+        places = [(epoch.number, replicate) for epoch, replicate in self.state.joined_places(name)]
         # If there are more runs or fewer than the board joins, the event is refused.
         return self.append(event, {place: {name: run} for place, run in zip(places, runs, strict=False)})
 

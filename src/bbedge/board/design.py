@@ -19,7 +19,7 @@ from msgspec.structs import force_setattr, replace
 from bbedge.core.design import Design
 from bbedge.core.family import Spending, check_pilot
 from bbedge.core.views import HEADLINE, SuiteOptions, macro_weights, views_beside, views_by_column, weights_in_column
-from bbedge.errors import DesignError, DomainError
+from bbedge.errors import BoardError, DesignError, DomainError, refuse_unless
 from bbedge.records.codec import canonical, convert, parse_toml, to_json
 from bbedge.records.design import BoardOptions, Headline, Views
 from bbedge.records.events import MOST_PILOTS
@@ -152,6 +152,26 @@ class BoardDesign(BoardOptions, frozen=True, kw_only=True):
         """The columns of the items that the design uses, in order."""
         rules = (rule for rule in (self.headline, self.views) if rule)
         return tuple(sorted({column for rule in rules for column in rule.columns}))
+
+    def checked_columns(self, items: Sequence[str], columns: Columns) -> dict[str, tuple[str, ...]]:
+        """The columns of these items, if they are exactly those that the design uses, with a text for each item."""
+        needed = self.columns
+        for name in needed:
+            refuse_unless(
+                name in columns,
+                f"the items have no column {quoted(name)}, which the design uses; add it to the items",
+            )
+            refuse_unless(
+                len(columns[name]) == len(items),
+                f"the column {quoted(name)} has {len(columns[name])} entries for {len(items)} items; give one each",
+            )
+            empty = next((item for item, text in zip(items, columns[name], strict=True) if not text), None)
+            if empty is not None:
+                raise BoardError(f"item {quoted(empty)} has nothing in the column {quoted(name)}; fill it in")
+        extra = sorted(set(columns) - set(needed))
+        if extra:
+            raise BoardError(f"the items have a column {quoted(extra[0])}, which the design does not use")
+        return {name: tuple(columns[name]) for name in needed}
 
     def kept_columns(self, columns: Columns) -> dict[str, tuple[str, ...]]:
         """Those of the columns that the design uses, in the form in which they are frozen.

@@ -18,7 +18,8 @@ from msgspec import UNSET, structs
 from numpy.typing import NDArray
 
 from bbedge.board.admit import agree, check_whole_runs
-from bbedge.board.sequence import check_known
+from bbedge.board.design import drawn_seed
+from bbedge.board.sequence import check_known, drawn_order
 from bbedge.board.stage import Panel
 from bbedge.board.state import BoardState
 from bbedge.board.stored_scores import StoredScores, StoredVector
@@ -100,8 +101,10 @@ def proposed_model(
         whole = whole_runs and any(panels)
         rows = [_panel_with_gaps(panel, (name,), state, whole_runs=whole)[name] for panel in panels]
         # Those that join runs of an earlier version count on its items alone.
-        counts = [len(epoch.items) for epoch, _ in state.joined_places()]
+        counts = [len(epoch.items) for epoch, _ in state.joined_places(name)]
         runs = [StoredVector.of(row[:count]) for row, count in zip_longest(rows, counts[: len(rows)])]
+    if name in state.announced:
+        return _announced_model(name, scores, runs, state, rule)
     event = ModelAdded(
         epoch=state.epoch.number,
         model=name,
@@ -113,6 +116,30 @@ def proposed_model(
         notes=() if scores is None else scores.notes,
     )
     return event, runs
+
+
+def _announced_model(
+    name: str, scores: Scores | None, runs: list[StoredVector], state: BoardState, rule: Copies
+) -> tuple[ModelAdded, list[StoredVector]]:
+    """The event of a model whose runs were announced: those that were not delivered are missing, all in drawn order."""
+    lacking = state.announced[name].runs - len(runs)
+    nothing = StoredVector.of(np.full(len(state.epoch.items), np.nan))
+    runs = [*runs, *[nothing] * lacking]
+    identities = [] if scores is None else [*scores.runs, *[()] * lacking]
+    seed = drawn_seed()
+    order = drawn_order(seed, [each.print.digest for each in runs])
+    event = ModelAdded(
+        epoch=state.epoch.number,
+        model=name,
+        whole_runs=True,
+        vectors=tuple(runs[place].print.digest for place in order),
+        order_seed=seed,
+        copy_rule=rule,
+        runs=tuple(identities[place] for place in order) if scores is not None and scores.runs else (),
+        files=() if scores is None else scores.files,
+        notes=() if scores is None else scores.notes,
+    )
+    return event, [runs[place] for place in order]
 
 
 def reading_for(state: BoardState, reading: Reading, *, has_gaps: bool = False) -> Reading:

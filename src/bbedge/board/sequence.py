@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from msgspec import UNSET
 
 from bbedge.board.state import BoardState
 from bbedge.errors import Argument, BoardError, Part, refuse_unless
 from bbedge.records.events import (
+    AnnouncementClosed,
     AttemptBegun,
     AttemptEnded,
     BoardEvent,
     Created,
     ItemsAdded,
     ModelAdded,
+    ModelAnnounced,
     ModelRetired,
     ModelWithdrawn,
     PilotAdded,
@@ -40,6 +46,11 @@ def check_place(state: BoardState, event: BoardEvent) -> None:
             there = any(model in epoch.models for epoch in state.epochs)
             refuse_unless(there, f"model {quoted(model)} is not on the board; {_models_are(state)}")
             refuse_unless(model not in state.withdrawn, f"model {quoted(model)} is withdrawn already")
+        case ModelAnnounced():
+            _check_announced(state, event)
+        case AnnouncementClosed(model=model):
+            refuse_unless(model in state.announced, f"no runs of model {quoted(model)} were announced")
+            refuse_unless(state.announced[model].is_open, f"the announcement of {quoted(model)} is closed already")
         case TrustStated(model=model):
             there = any(model in epoch.models for epoch in state.epochs)
             refuse_unless(there, f"model {quoted(model)} is not on the board; {_models_are(state)}")
@@ -65,8 +76,7 @@ def _check_replicate(state: BoardState, event: PilotAdded | ReplicateAdded) -> N
     _check_runs(state, event.runs, len(epoch.known) + 1)
 
 
-def _check_model(state: BoardState, event: ModelAdded) -> None:
-    name, runs, needed = event.model, event.runs, state.runs_needed()
+def _check_newcomer(state: BoardState, name: str) -> None:
     refuse_unless(not state.in_pilot, "the pilot is not finished; add the model afterwards")
     refuse_unless(
         all(name not in epoch.models for epoch in state.epochs), f"model {quoted(name)} is on the board already"
@@ -75,6 +85,71 @@ def _check_model(state: BoardState, event: ModelAdded) -> None:
         not state.epoch.is_inside_first_run,
         f"the first run has come to checkpoint {state.epoch.passed}; add {quoted(name)} once it is complete",
     )
+
+
+def _check_announced(state: BoardState, event: ModelAnnounced) -> None:
+    name, needed = event.model, state.runs_needed()
+    _check_newcomer(state, name)
+    refuse_unless(name not in state.announced, f"runs of model {quoted(name)} were announced already")
+    refuse_unless(
+        state.design.incomplete == "worst-case",
+        "what is announced and not delivered counts as missing, and the design of this board does not count missing "
+        "scores in the worst case",
+    )
+    refuse_unless(
+        state.design.runs_of_score == 1,
+        "several runs make a score of this board, and announced runs come in a random order; add the model with runs "
+        "that were not announced",
+    )
+    refuse_unless(
+        not state.design.target or len(state.epochs) == 1,
+        "items were added to this board, and a model joins the runs of every version; add it with runs that were not "
+        "announced",
+    )
+    refuse_unless(needed > 0, f"there is no complete replicate that {quoted(name)} could join; add it without runs")
+    refuse_unless(
+        event.runs == needed,
+        f"{event.runs} runs announced; the pairing rule of the design joins exactly {needed} now",
+    )
+
+
+def _check_delivered(state: BoardState, event: ModelAdded) -> None:
+    """Refuse an announced model of which runs are missing and may still come, or whose runs are in another order."""
+    announced, name = state.announced.get(event.model), quoted(event.model)
+    is_ordered = event.order_seed is not UNSET
+    refuse_unless((announced is not None) == is_ordered, f"the runs of {name} are drawn in order if they are announced")
+    if announced is None or event.order_seed is UNSET:
+        return
+    refuse_unless(
+        announced.epoch == state.epoch.number, f"the runs of {name} were announced in epoch {announced.epoch}"
+    )
+    delivered = sum(digest != state.epoch.nothing for digest in event.vectors)
+    refuse_unless(delivered > 0, f"no run of {name} was delivered; the model has nothing to be added with")
+    refuse_unless(
+        announced.is_closed or delivered == announced.runs,
+        f"{delivered} of {announced.runs} announced runs of {name} are given; deliver the others, or close the "
+        "announcement: what is not delivered then counts as missing",
+    )
+    drawn = tuple(event.vectors[place] for place in drawn_order(event.order_seed, event.vectors))
+    refuse_unless(drawn == event.vectors, f"the runs of {name} are not in the order that was drawn")
+
+
+def drawn_order(seed: int, digests: Sequence[str]) -> list[int]:
+    """The places of some runs in an order that nobody can choose who does not know the seed.
+
+    It depends on the scores and the seed alone, and not on the order in which the runs are given.
+    """
+    seen: Counter[str] = Counter()
+    keys = []
+    for place, digest in enumerate(digests):
+        seen[digest] += 1
+        keys.append((hashlib.sha256(f"{seed} {digest} {seen[digest]}".encode("ascii")).digest(), place))
+    return [place for _, place in sorted(keys)]
+
+
+def _check_model(state: BoardState, event: ModelAdded) -> None:
+    name, runs, needed = event.model, event.runs, state.runs_needed(event.model)
+    _check_newcomer(state, name)
     refuse_unless(
         len(event.vectors) == needed,
         f"{len(event.vectors)} runs of {quoted(name)} given; the pairing rule of the design joins exactly {needed}: "
@@ -87,6 +162,7 @@ def _check_model(state: BoardState, event: ModelAdded) -> None:
         f"{quoted(name)} joins with the first runs, and later ones make scores of several; add it after run {between}",
     )
     _check_rule(state, whole_runs=event.whole_runs)
+    _check_delivered(state, event)
     refuse_unless(
         len(runs) in (0, needed),
         f"{len(runs)} of {needed} runs of {quoted(name)} have identities; give all of them or none",
@@ -102,6 +178,14 @@ def _check_model(state: BoardState, event: ModelAdded) -> None:
 def _check_items(state: BoardState, event: ItemsAdded) -> None:
     refuse_unless(not state.in_pilot, "the pilot is not finished; add the items afterwards")
     refuse_unless(bool(event.items), "no items given; an epoch needs at least one new item")
+    waiting = [model for model, each in state.announced.items() if each.is_open]
+    refuse_unless(not waiting, f"runs of {listed(waiting)} are announced; close the announcement first")
+    lacking = [model for model, each in state.announced.items() if each.delivered is None or each.lacks_scores]
+    refuse_unless(
+        not (lacking and state.design.target),
+        f"announced runs of {listed(lacking)} were not delivered, and evidence about new items would go on with those "
+        "that were; make a new board of the new items alone",
+    )
     known = set(state.epoch.items)
     again = [item for item in event.items if item in known]
     if again:

@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 from msgspec import UNSET
 
+from bbedge.board.announcement import Announcement
 from bbedge.board.design import BoardDesign, Columns
 from bbedge.board.epoch import Epoch, combined
 from bbedge.board.kinds import check_same_kinds
@@ -23,14 +24,16 @@ from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.conclusions import GapCount
 from bbedge.core.design import Design
 from bbedge.core.leaderboard import Certifier, Leaderboard
-from bbedge.errors import Argument, BoardError, refuse_unless
+from bbedge.errors import Argument, BoardError
 from bbedge.records.events import (
+    AnnouncementClosed,
     AttemptBegun,
     AttemptEnded,
     BoardEvent,
     Created,
     ItemsAdded,
     ModelAdded,
+    ModelAnnounced,
     ModelRetired,
     ModelWithdrawn,
     Opened,
@@ -39,7 +42,6 @@ from bbedge.records.events import (
     TrustStated,
 )
 from bbedge.records.values import Target
-from bbedge.text import quoted
 
 
 def _nothing(stage: Stage, epoch: Epoch) -> None:
@@ -56,6 +58,7 @@ class BoardState:
         self.design = design
         self.retired: list[str] = []
         self.withdrawn: list[str] = []
+        self.announced: dict[str, Announcement] = {}
         self.trust: dict[str, TrustStated] = {}
         self.submissions: set[str] = set()
         self.candidate: tuple[str, ...] | None = None
@@ -69,7 +72,7 @@ class BoardState:
                 models=models,
                 items=created.items,
                 blocks=created.blocks,
-                columns=self.checked_columns(created.items, created.columns),
+                columns=self.design.checked_columns(created.items, created.columns),
                 order_seed=created.order_seed,
             )
         )
@@ -96,8 +99,18 @@ class BoardState:
 
     @property
     def spent(self) -> float:
-        """The part of alpha that the claims so far use."""
-        return math.fsum(stage.spends for stage in self.stages)
+        """The part of alpha that the claims so far use, those reserved for announced models included."""
+        return math.fsum([*(stage.spends for stage in self.stages), *(each.level for each in self.reserved)])
+
+    @property
+    def reserved(self) -> list[Announcement]:
+        """The announcements whose models have not been added."""
+        return [each for each in self.announced.values() if each.delivered is None]
+
+    @property
+    def claims(self) -> int:
+        """How many claims there are, those reserved for announced models included."""
+        return len(self.stages) + len(self.reserved)
 
     def next_level(self) -> float:
         """The level that the claim of another model would get; 0 if nothing is left."""
@@ -108,37 +121,17 @@ class BoardState:
     def _level(self, target: Target | None) -> float:
         """The next level of the claims about a target, which are counted by themselves; ``None`` if there is one."""
         claims = [stage for stage in self.stages if stage.continues is None and stage.target in (None, target)]
-        return self.design.level(len(claims))
+        return self.design.level(len(claims) + len(self.reserved))
 
     def _pay(self, what: str, target: Target | None = None) -> float:
         level = self._level(target or ("benchmark" if self.design.target == "both" else None))
         if level <= 0.0 or self.spent + (level / 2 if target else level) > self.design.alpha:
-            claims = sum(stage.continues is None for stage in self.stages)
+            claims = sum(stage.continues is None for stage in self.stages) + len(self.reserved)
             raise BoardError(
                 f"the error budget is spent: {claims} claims have used {self.spent:.6g} of "
                 f"{self.design.alpha:g}, and nothing is left for {what}; start a new board"
             )
         return level
-
-    def checked_columns(self, items: Sequence[str], columns: Columns) -> dict[str, tuple[str, ...]]:
-        """The columns of these items, if they are exactly those that the design uses, with a text for each item."""
-        needed = self.design.columns
-        for name in needed:
-            refuse_unless(
-                name in columns,
-                f"the items have no column {quoted(name)}, which the design uses; add it to the items",
-            )
-            refuse_unless(
-                len(columns[name]) == len(items),
-                f"the column {quoted(name)} has {len(columns[name])} entries for {len(items)} items; give one each",
-            )
-            empty = next((item for item, text in zip(items, columns[name], strict=True) if not text), None)
-            if empty is not None:
-                raise BoardError(f"item {quoted(empty)} has nothing in the column {quoted(name)}; fill it in")
-        extra = sorted(set(columns) - set(needed))
-        if extra:
-            raise BoardError(f"the items have a column {quoted(extra[0])}, which the design does not use")
-        return {name: tuple(columns[name]) for name in needed}
 
     def _open_epoch(self, epoch: Epoch) -> None:
         order_seed = epoch.order_seed
@@ -237,8 +230,11 @@ class BoardState:
 
     def _opened(self, newcomer: str | None, target: Target | None = None) -> Opened:
         """The next claim, but for its design; refused if nothing is left of alpha for it."""
+        announced = None if newcomer is None else self.announced.get(newcomer)
+        if announced is not None:
+            return announced.opened(newcomer)
         level = self._pay("this benchmark" if newcomer is None else "this model", target)
-        return Opened(claim=len(self.stages), level=level, newcomer=newcomer, target=target or UNSET, design_hash="")
+        return Opened(claim=self.claims, level=level, newcomer=newcomer, target=target or UNSET, design_hash="")
 
     def _made(self, epoch: Epoch, opened: Opened, models: Sequence[str]) -> Stage:
         """The stage of a new claim between these models."""
@@ -277,14 +273,17 @@ class BoardState:
                 if not is_grown or self.design.target == "both":
                     opened = self._opened(name, "benchmark" if is_grown else None)
                     epoch.stages.append(self._made(epoch, opened, epoch.models))
-                    epoch.stages[-1].places.extend(range(1, self.runs_joined(epoch) + 1))
+                    joined = self.runs_joined(epoch) if is_grown else len(event.vectors)
+                    epoch.stages[-1].places.extend(range(1, joined + 1))
                 if is_grown:
                     opened = self._opened(name, "new-items" if self.design.target == "both" else None)
                     epoch.stages.append(self.from_first_version(opened))
                 for (at, run), digest, runs, gaps in self._joined(event):
                     at.follow_model(name, run, digest, runs, gaps)
+                if name in self.announced:
+                    self.announced[name].follow_model(event, epoch.nothing)
             case ItemsAdded():
-                new = self.checked_columns(event.items, event.columns)
+                new = self.design.checked_columns(event.items, event.columns)
                 if self.design.target:
                     check_same_kinds(self.design, self.epochs, event.items, event.blocks, new)
                 self._open_epoch(
@@ -301,6 +300,11 @@ class BoardState:
                 self.retired.append(name)
             case ModelWithdrawn(model=name):
                 self.withdrawn.append(name)
+            case ModelAnnounced(model=name, runs=runs):
+                claim, level = self.claims, self._pay("this model")
+                self.announced[name] = Announcement(epoch=epoch.number, runs=runs, claim=claim, level=level)
+            case AnnouncementClosed(model=name):
+                self.announced[name].is_closed = True
             case TrustStated(model=name, submission=submission):
                 self.trust[name] = event
                 self.submissions |= {submission} if submission else set()
@@ -356,16 +360,21 @@ class BoardState:
         """For each target, after which run of this version the next look is, if there were so many."""
         return self.design.next_looks(runs, self.epoch.earlier)
 
-    def runs_needed(self) -> int:
-        """How many runs of a new model the pairing rule joins now."""
-        return len(self.joined_places())
+    def runs_needed(self, model: str | None = None) -> int:
+        """How many runs of a new model the pairing rule joins now; of an announced one, when it was announced."""
+        return len(self.joined_places(model))
 
     def runs_joined(self, epoch: Epoch) -> int:
         """How many runs of a version the pairing rule joins with those of a new model."""
         return epoch.replicates if self.design.pairing == "all" else min(self.design.first or 0, epoch.replicates)
 
-    def joined_places(self) -> list[tuple[Epoch, int]]:
-        """The replicates that a new model joins with its runs, in order; about new items, those of all versions."""
+    def joined_places(self, model: str | None = None) -> list[tuple[Epoch, int]]:
+        """The replicates that a new model joins with its runs, in order; about new items, those of all versions.
+
+        An announced model joins those that there were when its runs were announced.
+        """
+        if model in self.announced:
+            return [(self.epoch, run) for run in range(1, self.announced[model].runs + 1)]
         epochs = self.epochs if self.design.target else [self.epoch]
         return [(epoch, run) for epoch in epochs for run in range(1, self.runs_joined(epoch) + 1)]
 
@@ -373,7 +382,7 @@ class BoardState:
         """Each run of a model that joins: where it belongs, its checksum, its identities and missing scores."""
         count = len(event.vectors)
         return zip(
-            self.joined_places(),
+            self.joined_places(event.model),
             event.vectors,
             event.runs or ((),) * count,
             event.gaps or (0,) * count,

@@ -74,6 +74,10 @@ def particulars(event: LedgerEvent) -> str:
             return retired.model
         case events.ModelWithdrawn() as withdrawn:
             return f"{withdrawn.model}: {withdrawn.reason}"
+        case events.ModelAnnounced() as announced:
+            return f"{announced.model}: {counted(announced.runs, 'run')}, level {announced.level:.3g}"
+        case events.AnnouncementClosed() as closed:
+            return closed.model
         case events.TrustStated() as stated:
             came = f", submission {stated.submission[:16]}" if stated.submission else ""
             return f"{stated.model}: {stated.trust}, by {stated.by}{came}"
@@ -260,7 +264,12 @@ def claim_rows(board: Board) -> list[tuple[int, str, float, int, int]]:
         goes_on = "" if stage.continues is None else f", continues claim {stage.continues}"
         return f"{whose}{target}{goes_on}"
 
-    return [
+    reserved = [
+        (each.claim, f"epoch {each.epoch}: announced model {model}", each.level, 0, 0)
+        for model, each in board.state.announced.items()
+        if each.delivered is None
+    ]
+    made = [
         (
             stage.claim,
             f"epoch {epoch.number}: {about(stage)}",
@@ -271,6 +280,7 @@ def claim_rows(board: Board) -> list[tuple[int, str, float, int, int]]:
         for epoch in board.state.epochs
         for stage in epoch.stages
     ]
+    return sorted([*made, *reserved])
 
 
 _DESIGN = """\

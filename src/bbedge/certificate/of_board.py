@@ -22,12 +22,22 @@ from bbedge.certificate.exports import cell
 from bbedge.core.graph import Graph
 from bbedge.core.leaderboard import Leaderboard
 from bbedge.core.looks import MOST_MODELS, Recorder
-from bbedge.records.board import Attempts, BoardRecord, StageRecord, StepKind, StepRecord, TrustRecord, WithdrawnRecord
+from bbedge.records.board import (
+    AnnouncementRecord,
+    Attempts,
+    BoardRecord,
+    StageRecord,
+    StepKind,
+    StepRecord,
+    TrustRecord,
+    WithdrawnRecord,
+)
 from bbedge.records.certificate import Document
 from bbedge.records.events import (
     Created,
     ItemsAdded,
     ModelAdded,
+    ModelAnnounced,
     ModelRetired,
     ModelWithdrawn,
     NewEdge,
@@ -149,6 +159,7 @@ def _record(board: Board, epoch: int) -> BoardRecord:
         active=tuple(board.state.active),
         retired=tuple(board.state.retired),
         withdrawn=_withdrawn(board) or msgspec.UNSET,
+        announcements=_announcements(board) or msgspec.UNSET,
         trust=_trust(board) or msgspec.UNSET,
         alpha_spent=board.state.spent,
         next_level=board.state.next_level(),
@@ -178,6 +189,24 @@ def _withdrawn(board: Board) -> tuple[WithdrawnRecord, ...]:
         WithdrawnRecord(model=event.content.model, event=event.seq, reason=event.content.reason)
         for event in board.events
         if isinstance(event.content, ModelWithdrawn)
+    )
+
+
+def _announcements(board: Board) -> tuple[AnnouncementRecord, ...]:
+    """What was announced and what came of it, with the events."""
+    events = {event.content.model: event.seq for event in board.events if isinstance(event.content, ModelAnnounced)}
+    return tuple(
+        AnnouncementRecord(
+            model=name,
+            event=events[name],
+            epoch=each.epoch,
+            announced=each.runs,
+            delivered=each.delivered or 0,
+            open=each.is_open,
+            claim=each.claim,
+            level=each.level,
+        )
+        for name, each in board.state.announced.items()
     )
 
 

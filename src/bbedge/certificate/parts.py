@@ -269,7 +269,7 @@ def _of_design(document: Document) -> dict[str, Any]:
     return {
         "design": structs.replace(design, blocks=blocks, weights=weights),
         "items": document.items if weights else sum(design.blocks.sizes),
-        "board": board and structs.replace(board, alpha_spent=sum(claim.spends for claim in board.claims)),
+        "board": board and structs.replace(board, alpha_spent=board.spent),
         "provenance": document.provenance and provenance(document),
         "first_pass": now
         and structs.replace(

@@ -174,6 +174,36 @@ def retire(
 
 
 @app.command()
+def announce(
+    place: Place,
+    model: Annotated[str, typer.Argument(help="The model that is to be added.")],
+    *,
+    runs: Annotated[int, typer.Option(min=1, help="How many runs will be made.", show_default=False)],
+    design: DesignFile = None,
+) -> None:
+    """Announce the runs of a model before they are made, so that leaving some out cannot pay."""
+    board = open_board(place, design)
+    board.announce(model, runs)
+    announced = board.state.announced[model]
+    say(
+        f"Announced {counted(runs, 'run')} of {shown(model)} at level {announced.level:.3g}, which is spent now. "
+        f"Make them all, then: bbedge board add-model {shlex.quote(place)} {shlex.quote(model)} FILES",
+    )
+
+
+@app.command("close-announcement")
+def close_announcement(
+    place: Place,
+    model: Annotated[str, typer.Argument(help="The model whose runs were announced.")],
+    design: DesignFile = None,
+) -> None:
+    """Wait for no more announced runs of a model: what is not delivered counts as missing, in the worst case."""
+    board = open_board(place, design)
+    board.close_announcement(model)
+    say(f"Closed the announcement of {shown(model)}. add-model takes what was delivered; the rest counts as missing.")
+
+
+@app.command()
 def withdraw(
     place: Place,
     model: Annotated[str, typer.Argument(help="The model to hide.")],

@@ -7,7 +7,7 @@ from msgspec import UNSET
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import has_partial, n_items, rank
-from bbedge.text import counted, display_names, shown
+from bbedge.text import counted, display_names, listed, shown
 
 MOST_NAMED = 5
 """Models whose missing scores, or reasons for being withdrawn, are listed one by one."""
@@ -195,6 +195,23 @@ def missing_scores(certificate: Certificate) -> str:
         f"{words} If the missing scores had been their models' means, {pairs} would be certified{instead}: a hint, "
         "not a claim."
     )
+
+
+def announced_runs(certificate: Certificate) -> str:
+    """Of each model, how many runs were announced before they were made, and delivered; empty if it is of no board."""
+    board = (certificate.headline or certificate).content.board
+    if not board:
+        return ""
+    known = board.announcements or ()
+    said = [
+        f"{shown(each.model)}: {each.announced:,} announced, {each.delivered:,} delivered" + ", open" * each.open
+        for each in known
+    ]
+    others = [name for name in certificate.names if name not in {each.model for each in known}]
+    if not known:
+        return "None were announced before they were made."
+    rest = f"; not announced: {listed(others, limit=10)}" if others else ""
+    return f"{'; '.join(said[:10])}{f' and {len(said) - 10:,} more' if len(said) > 10 else ''}{rest}."
 
 
 def hidden_rows(certificate: Certificate) -> str:

@@ -28,6 +28,7 @@ from bbedge.display.ranking import (
 from bbedge.display.scope import (
     VIEW_HEADS,
     alpha_shares,
+    announced_runs,
     block_noun,
     certified_pairs,
     equal_within,
@@ -93,6 +94,8 @@ def show_leaderboard(
     _print(console, Text(score_of_runs(certificate)))
     _print(console, Text(missing_scores(certificate)))
     _print(console, Text(withdrawn_models(certificate)))
+    if certificate.content.board and certificate.content.board.announcements:
+        _print(console, Text(f"Announced runs: {announced_runs(certificate)}"))
     for note in [each.text for each in certificate.content.notes] if notes is None else notes:
         _print(console, Text.assemble(("Note  ", "bold yellow"), note))
     console.print(_full_statement(certificate) if verbose else _short_statement(certificate, identity))

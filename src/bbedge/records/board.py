@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from msgspec import UNSET, UnsetType
@@ -108,6 +109,27 @@ class WithdrawnRecord(Record, frozen=True, kw_only=True):
     """Why."""
 
 
+class AnnouncementRecord(Record, frozen=True, kw_only=True):
+    """Runs of a model that were announced before they were made. Of models without one, no runs were announced."""
+
+    model: Name
+    """The model."""
+    event: Positive
+    """The event that announced them."""
+    epoch: Positive
+    """The epoch that they are runs of."""
+    announced: Positive
+    """How many were announced."""
+    delivered: Count
+    """How many came with the model; the others count as missing once the announcement is closed."""
+    open: bool
+    """Whether its runs are waited for."""
+    claim: Count
+    """The claim that is reserved for the model, whether its runs come or not."""
+    level: Level
+    """The share of alpha that the claim spends."""
+
+
 class TrustRecord(Record, frozen=True, kw_only=True):
     """How far the scores of a model can be trusted, as the board states it."""
 
@@ -144,10 +166,12 @@ class BoardRecord(Record, frozen=True, kw_only=True):
     """Models that get no more replicates."""
     withdrawn: tuple[WithdrawnRecord, ...] | UnsetType = UNSET
     """Models whose rows tables do not show, in the order of their events; absent if there are none."""
+    announcements: tuple[AnnouncementRecord, ...] | UnsetType = UNSET
+    """Runs that were announced, in the order of their events; absent if there are none."""
     trust: tuple[TrustRecord, ...] | UnsetType = UNSET
     """How far scores can be trusted, for the models of which the board states it; absent if there are none."""
     alpha_spent: NotNegative
-    """The part of alpha that the claims spend."""
+    """The part of alpha that the claims spend, those reserved for announced models included."""
     next_level: NotNegative
     """The level of the next claim; 0 if nothing is left."""
     claims: tuple[StageRecord, ...]
@@ -159,3 +183,9 @@ class BoardRecord(Record, frozen=True, kw_only=True):
     """Attempts at the runs of the epoch, if ``bbedge evaluate`` has run it."""
     timeline: tuple[StepRecord, ...]
     """What happened to the board, first to last: when models came and went, and what each look changed."""
+
+    @property
+    def spent(self) -> float:
+        """What all claims spend, those of announced models that were not added included."""
+        reserved = (each.level for each in self.announcements or () if not each.delivered)
+        return math.fsum([*(claim.spends for claim in self.claims), *reserved])

@@ -19,6 +19,7 @@ from bbedge.records.values import (
     NOT_BLANK,
     Copies,
     Digest,
+    Level,
     Name,
     Number,
     Ordinal,
@@ -258,6 +259,8 @@ class ModelAdded(_Scored, frozen=True, kw_only=True):
     """Whether runs without any score count, by the design's rule for missing scores."""
     vectors: tuple[Digest, ...]
     """The checksum of its scores in the first replicates, in order."""
+    order_seed: Seed | UnsetType = UNSET
+    """What the order of announced runs follows from, drawn when they came; absent if they were not announced."""
     stages: tuple[Opened, ...] = ()
     """The claim that it opens."""
     cache: dict[Stored, Digest] = field(default_factory=dict)
@@ -331,6 +334,28 @@ class ModelWithdrawn(_InEpoch, frozen=True, kw_only=True):
     """Why, for readers of the board."""
 
 
+class ModelAnnounced(_InEpoch, frozen=True, kw_only=True):
+    """Runs of a model that is to be added were announced, before they are made."""
+
+    kind = "announce"
+    model: Name
+    """The model."""
+    runs: Ordinal
+    """How many: they join the first replicates of the epoch."""
+    claim: Stored = 0
+    """The claim that is reserved for the model, whether its runs come or not."""
+    level: Level = 0.0
+    """The share of alpha that the claim spends."""
+
+
+class AnnouncementClosed(_InEpoch, frozen=True, kw_only=True):
+    """No more announced runs of a model are waited for: what is not delivered with it counts as missing."""
+
+    kind = "close-announcement"
+    model: Name
+    """The model."""
+
+
 class NoteAdded(_InEpoch, frozen=True, kw_only=True):
     """Something that readers of the board should know was written down."""
 
@@ -393,6 +418,7 @@ class AttemptEnded(_InEpoch, frozen=True, kw_only=True):
 
 ScoresAdded = PilotAdded | ReplicateAdded | ModelAdded
 """The events that scores come with."""
-WithoutEvidence = NoteAdded | ModelWithdrawn | TrustStated | AttemptBegun | AttemptEnded
+_OfModel = ModelWithdrawn | TrustStated | ModelAnnounced | AnnouncementClosed
+WithoutEvidence = NoteAdded | _OfModel | AttemptBegun | AttemptEnded
 """The events that leave all evidence as it is, so that they name none that was saved."""
 BoardEvent = Created | PilotAdded | ReplicateAdded | ModelAdded | ItemsAdded | ModelRetired | WithoutEvidence

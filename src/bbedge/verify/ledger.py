@@ -118,7 +118,7 @@ def _vector_keys(event: BoardEvent, state: BoardState) -> list[tuple[int, int, s
         case PilotAdded() | ReplicateAdded():
             return [(event.epoch, event.place, model) for model in event.vectors]
         case ModelAdded():
-            return [(epoch.number, run, event.model) for epoch, run in state.joined_places()]
+            return [(epoch.number, run, event.model) for epoch, run in state.joined_places(event.model)]
     return []
 
 

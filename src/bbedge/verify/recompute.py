@@ -242,6 +242,7 @@ def board_of(document: Document) -> BoardRecord:
     others = (
         ("items were added to", record.epochs > 1),
         ("models were added to", len(record.claims) > 1),
+        ("runs were announced for", bool(record.announcements)),
         ("a pilot chose the candidate of", bool(record.design.pilot)),
     )
     for what, is_so in others:

@@ -35,6 +35,16 @@ def history_contradictions(parts: Parts) -> Contradictions:
         or len({names for _, names in hidden}) < len(hidden),
         "'timeline' and 'withdrawn' of the board do not agree",
     )
+    added = {name for step in steps if step.kind == "add-model" for name in step.names or ()}
+    claimed_by = {claim.newcomer: (claim.claim, claim.level) for claim in board.claims if claim.continues is UNSET}
+    for each in board.announcements or ():
+        yield (
+            each.delivered > each.announced
+            or (each.model in added) is not (each.delivered > 0)
+            or (each.open and each.delivered > 0)
+            or claimed_by.get(each.model, (each.claim, each.level)) != (each.claim, each.level),
+            f"the announcement of {each.model!a} does not agree with the models and claims of the board",
+        )
     shown = [step for step in steps if step.epoch == board.epoch]
     named = [name for step in shown if step.kind not in ("retire", "withdraw") for name in step.names or ()]
     yield sorted(named) != sorted(parts.names), "'timeline' and 'models' do not have the same names"

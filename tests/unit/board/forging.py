@@ -104,7 +104,7 @@ def after_a_pilot(folder) -> Board:
 
 
 def with_views_and_gaps(folder) -> Board:
-    """Categories, one of them new in the second epoch, and missing scores."""
+    """Categories, one of them new in the second epoch, missing scores, and announced runs that did not all come."""
     rng = np.random.default_rng(3)
     design = BoardDesign(
         alpha=0.3, incomplete="worst-case", headline=Headline(macro="topic"), views=Views(column="topic")
@@ -118,10 +118,13 @@ def with_views_and_gaps(folder) -> Board:
 
     board.add(gapped("abc", 5))
     board.add_model("d", gapped("d", 5))
+    board.announce("e", 5)
     board.retire("b")
     board.add(gapped("acd"))
+    board.close_announcement("e")
+    board.add_model("e", gapped("e", 4))
     board.add_items(MORE, columns={"topic": ("y", "z")})
-    board.add(gapped("acd", 2, (*ITEMS, *MORE)))
+    board.add(gapped("acde", 2, (*ITEMS, *MORE)))
     return board
 
 

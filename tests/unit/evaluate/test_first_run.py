@@ -26,6 +26,7 @@ from bbedge.evaluate.events import Dropped, Looked, ReplicateBegun, SampleDone, 
 from bbedge.evaluate.runner import evaluate
 from bbedge.evaluate.study_board import first_run_of, frozen_design, open_board, reserved_study, study_hash
 from bbedge.gate import Claim, Policy, gate, record
+from bbedge.ledger.heads import heads_beside
 from bbedge.records.design import CheckpointRule
 from bbedge.records.journal import Done
 from bbedge.study.synthetic import SyntheticBenchmark
@@ -469,7 +470,7 @@ def test_a_board_that_was_set_back_says_that_a_replicate_is_run_again(tmp_path, 
         run(study, FakeEngine(TIED))
     with opened(study) as board:
         assert not any("run again" in note.text for note in board.noted)
-    Path(study.board).unlink()
+    without_heads(study)
     if not is_deleted:
         shutil.copy(tmp_path / "older", study.board)
     for _ in range(2):
@@ -480,11 +481,20 @@ def test_a_board_that_was_set_back_says_that_a_replicate_is_run_again(tmp_path, 
         assert said.text in " ".join(map(str, board.certificate().content.notes))
 
 
+def without_heads(study):
+    """Remove a board and what would give it away: the file of its heads."""
+    Path(study.board).unlink(missing_ok=True)
+    heads_beside(Path(study.board)).unlink()
+
+
 def test_a_new_board_takes_no_answers_from_the_journal_of_another_order(tmp_path):
     """Otherwise an order could be drawn again until it suits the answers that were seen."""
     study = fake_study(tmp_path, TIED, budget=1, drop="never")
     stopped_at(study, 3)
     Path(study.board).unlink()
+    with pytest.raises(BbedgeError, match="its last head is that of an event"):
+        run(study, FakeEngine(TIED))
+    without_heads(study)
     with pytest.raises(BbedgeError, match="belongs to another study"):
         run(study, FakeEngine(TIED))
 

@@ -15,6 +15,7 @@ from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.derive import provenance
 from bbedge.display.ranking import CONTRADICTION
 from bbedge.display.scope import (
+    announced_runs,
     error_level,
     is_inside_first_run,
     item_count,
@@ -133,6 +134,8 @@ def design_facts(certificate: Certificate) -> Iterator[tuple[str, str]]:
     if certificate.views:
         name = "these items" if certificate.on_new_items else "the headline"
         yield "Views", f"{name} with {view_share(certificate)} of alpha, {_shares_of_views(certificate)}"
+    if announced := announced_runs(certificate):
+        yield "Announced runs", announced
     if design.gaps:
         yield "Missing scores", f"{design.gaps}: each counts against whichever model it could help"
     if design.checkpoints:

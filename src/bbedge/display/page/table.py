@@ -68,8 +68,8 @@ def trust_columns(certificate: Certificate) -> tuple[InfoColumn, ...]:
         return ()
     stated = certificate.trust.items()
     return (
-        InfoColumn(title="trust", kind="text", values={model: TRUST_WORDS[each.trust] for model, each in stated}),
-        InfoColumn(title="scores by", kind="text", values={model: each.by for model, each in stated}),
+        InfoColumn(title="Trust", kind="text", values={model: TRUST_WORDS[each.trust] for model, each in stated}),
+        InfoColumn(title="Scores by", kind="text", values={model: each.by for model, each in stated}),
     )
 
 
