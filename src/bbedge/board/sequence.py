@@ -135,7 +135,7 @@ def _check_delivered(state: BoardState, event: ModelAdded) -> None:
 
 
 def drawn_order(seed: int, digests: Sequence[str]) -> list[int]:
-    """The places of some runs in an order that nobody can choose who does not know the seed.
+    """The places of some runs in an order that follows from the seed, so that it cannot be chosen without it.
 
     It depends on the scores and the seed alone, and not on the order in which the runs are given.
     """

@@ -1,4 +1,4 @@
-"""``bbedge submit``: hand scores in to a board that somebody else keeps, and check what was handed in."""
+"""``bbedge submit``: hand scores in to a board that another team keeps, and check what was handed in."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bbedge.records.reading import SUITE, Reading
 from bbedge.text import counted, shown_path
 
 app = typer.Typer(
-    help="Hand in scores to a board that somebody else keeps, and check what was handed in.", no_args_is_help=True
+    help="Hand in scores to a board that another team keeps, and check what was handed in.", no_args_is_help=True
 )
 
 REFUSED = 3

@@ -69,7 +69,7 @@ class NewItemsEvidence(ViewEvidence):
         """The outcomes of the runs since items were last added, which all views have in common."""
         self.batches: list[ItemBatch] = list(batches) or [ItemBatch(design, outcomes)]
         """The evidence of each batch of items, in the order in which they were added."""
-        self._bounds: Array | None = None  # of all looks so far; None until somebody asks
+        self._bounds: Array | None = None  # of all looks so far; None until they are read
         self._kept_bounds: NDArray[np.float64] | None = None  # the largest of any look before items were last added
         super().__init__(design, device=device, batch=batch)
         self._means = np.full((*batch, len(design.models)), np.nan)  # of stopped models

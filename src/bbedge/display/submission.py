@@ -10,7 +10,7 @@ from bbedge.records.submission import CheckStatus, SubmissionVerdict
 from bbedge.text import counted, shown
 
 _STATUS: Mapping[CheckStatus, str] = {"holds": "holds", "fails": "FAILS", "not-checked": "not checked"}
-_LONGEST = 600  # characters of a text that somebody else wrote
+_LONGEST = 600  # characters of a foreign text
 
 
 def verdict_lines(verdict: SubmissionVerdict) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Submissions: one file with the scores of models, for a board that somebody else keeps.
+"""Submissions: one file with the scores of models, for a board that another team keeps.
 
 ``archive`` makes the file, and opens one, which may come from anyone: what it lists is what it has, and nothing else is
 unpacked. ``check`` computes again what it states and tries it on a copy of the board; ``confined`` runs that
