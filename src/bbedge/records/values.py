@@ -78,8 +78,8 @@ Gaps = Literal["refuse", "worst-case"]
 """What a missing score does: it stops the work, or counts against whichever model it could help."""
 
 Trust = Literal["self-reported", "logs-kept", "re-run"]
-"""How far scores can be trusted, from least to most: the submitter states them; the logs that they follow from are kept;
-the maintainers of the board made the runs again."""
+"""How far scores can be trusted, from least to most: the submitter states them; the logs that they follow from are
+kept; the maintainers of the board made the runs again."""
 TRUST: tuple[Trust, ...] = get_args(Trust)
 """The same in this order."""
 
