@@ -102,7 +102,7 @@ def test_a_prediction_that_peeks_is_caught(monkeypatch, evidence, n_items, n, pr
     """
     benchmark = SyntheticBenchmark(means=(0.5, 0.5), n_items=n_items, offset=0.0, kappa_item=0.0)
     stake = 5.4 / np.sqrt(n_items / 8)  # Y is 0, 1/2 or 1 with variance 1/8
-    options = {"method": "bb-edge", "evidence": evidence, "prediction": prediction, "stakes": [stake]}
+    options = {"method": "bb-edge", "evidence": evidence, "prediction": prediction, "grid": [stake]}
     design = benchmark.design(alpha=ALPHA, **options)
     honest = false_edge_runs(benchmark, design, looks=2, n=n, seed=2)
     monkeypatch.setattr("bbedge.core.evidence.predictor_for", peeking_predictor)
