@@ -73,7 +73,7 @@ class PeekingTwoWay(TwoWay):
 def peeking_predictor(design, space, *, batch):
     shape = (*batch, len(design.models), design.layout.count)
     if design.prediction == "running-mean":
-        return PeekingMean(space, shape, tau=design.tau)
+        return PeekingMean(space, shape, design)
     return PeekingTwoWay(space, shape)
 
 
