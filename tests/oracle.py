@@ -391,3 +391,72 @@ def staggered(
                 certified |= {e for e in now if e[:-2] == view and reach[e[-2]][e[-1]]}
         history.append(set(certified))
     return history
+
+
+# Fitted stakes ---------------------------------------------------------------------------------------------------
+
+
+def fitted_weights() -> list[float]:
+    return [1 / 15] * 5 + [2 / 21] * 7
+
+
+def horizons(planned: int | None = None) -> list[float]:
+    last = 225 if planned is None else 1.5 * planned
+    first = min(9, last)
+    return [first * (last / first) ** (g / 6) for g in range(7)]
+
+
+def fitted_entry_times(planned: int | None = None) -> list[int]:
+    return [0] * 5 + [min(13, max(2, math.floor(0.06 * horizon + 1e-9))) for horizon in horizons(planned)]
+
+
+def block_noise(
+    means: Sequence[Sequence[Sequence[float] | None]], weights: Sequence[float], tested: Iterable[tuple[int, int]]
+) -> float:
+    """The noise of a block in ``means[replicate][model][block]``, as far as the two models of a direction ran."""
+    terms, count = [], 0
+    for r in range(1, len(means)):
+        for a, b in tested:
+            if means[r][a] is None or means[r][b] is None:
+                continue
+            count += 1
+            for m, weight in enumerate(weights):
+                y = [(means[s][a][m] - means[s][b][m] + 1) / 2 for s in range(r + 1)]
+                earlier = math.fsum(y[:r]) / r
+                terms.append(weight**2 * (y[r] - earlier) ** 2 * r / (r + 1))
+    total = math.fsum(weight**2 for weight in weights)
+    return math.fsum(terms) / (count * total) if count else 0.0
+
+
+def stake_for(kappa: float, *, alpha: float, tau: float, directions: float, worth: float) -> float:
+    """Capped where it would be too wide for the null value; without noise it always would."""
+    cap = 0.95 / ((1 + tau) / 2)
+    return cap if kappa == 0 else min(cap, math.sqrt(2 * math.log(directions / alpha) / (worth * kappa)))
+
+
+def fitted_grid(noises: Callable[[int], float], runs: int, *, planned: int | None = None, **size: float) -> list[float]:
+    """The stakes after so many replicates: 0 where one has not entered, which wins and loses nothing."""
+    early = [stake_for(1 / 80 * 48 ** (g / 4), **size) for g in range(5)]
+    late = zip(horizons(planned), fitted_entry_times(planned)[5:], strict=True)
+    return early + [stake_for(noises(k) * horizon, **size) if k <= runs else 0.0 for horizon, k in late]
+
+
+def own_evidence(
+    logs: Sequence[Sequence[float]], at: Sequence[float], at_entry: Callable[[int, int], float], planned: int | None
+) -> float:
+    """The logarithm of what a direction has by itself.
+
+    ``logs`` are those of every stake by replicate, at the null; ``at`` those after all replicates at some difference,
+    and ``at_entry`` gives the same for a stake and the replicates before its entry.
+    """
+    entries, weights, runs = fitted_entry_times(planned), fitted_weights(), len(logs)
+    terms = [w * math.exp(x) for w, x, k in zip(weights, at, entries, strict=True) if k == 0]
+    for k in sorted(set(entries) - {0}):
+        group = [g for g in range(12) if entries[g] == k]
+        if k > runs:
+            terms += [weights[g] for g in group]
+            continue
+        then = [weights[g] * math.exp(logs[k - 1][g]) for g in group]
+        won = [d * math.exp(at[g] - at_entry(g, k)) for d, g in zip(then, group, strict=True)]
+        terms.append(math.fsum(weights[g] for g in group) * math.fsum(won) / math.fsum(then))
+    return math.log(math.fsum(terms))

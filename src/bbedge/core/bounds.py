@@ -23,7 +23,7 @@ from bbedge.core.arrays import UNIT, Array, Floats, Places, Rows, Space, State, 
 from bbedge.core.design import Design
 from bbedge.core.mixture import Bets, Mixture
 from bbedge.core.penalties import Columns, Directions, sharp_tail
-from bbedge.core.stakes import CENTRED_MAX, design_stakes, wide_max
+from bbedge.core.stakes import CENTRED_MAX, StakeSize, design_stakes, wide_max
 
 _STEPS = 20  # halvings of [-1, 1], each checked: what is left is below what is shown
 _POWERS = 4
@@ -153,13 +153,10 @@ class MeanBounds:
         # The other models of a newcomer's design have their intervals by designs before it.
         self._others = np.array([newcomer not in (None, name) for name in design.models])
         claims, level = 2 * int((~self._others).sum()) / design.share, design.levels.means
-        stakes = design_stakes(
-            alpha=level,
-            cap=wide_max(0.5),
-            n_directions=claims,
-            effective_blocks=design.layout.effective_count,
-            runs=design.planned,
+        size = StakeSize(
+            alpha=level, cap=wide_max(0.5), n_directions=claims, effective_blocks=design.layout.effective_count
         )
+        stakes = design_stakes(size, design.planned)
         # The mixture knows the level of margins; so many claims at that level have the threshold of these.
         self._claims = claims * design.levels.margins / level
         self._design = design.with_grid(stakes, evidence="betting", tau=0.0)

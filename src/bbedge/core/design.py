@@ -13,11 +13,15 @@ from bbedge.core.checkpoints import Checkpoints, check_checkpoints
 from bbedge.core.family import Family, Levels
 from bbedge.core.panels import BlockLayout, block_members, content_hash
 from bbedge.core.stakes import (
+    LEAST_PLANNED,
     EntryGroup,
     Stakes,
+    StakeSize,
     design_entries,
     design_stakes,
     entry_groups,
+    fitted_entries,
+    fitted_stakes,
     given_stakes,
     paper_stakes,
     wide_max,
@@ -104,9 +108,18 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
         check_checkpoints(self)
 
     def _check_stakes(self) -> None:
-        if self.holm == "staggered" and self.stakes != "design":
-            raise DesignError("staggered e-Holm needs the design stakes, whose rule says when each enters")
-        if self.planned is not None and self.stakes != "design":
+        if self.holm == "staggered" and self.stakes not in _BY_SIZE:
+            raise DesignError("staggered e-Holm needs fitted or design stakes, whose rules say when each enters")
+        if self.stakes == "fitted" and (self.holm != "staggered" or self.evidence in ("bernstein", "hoeffding")):
+            raise DesignError(
+                f"fitted stakes enter staggered e-Holm and may be wide, which {self.holm} e-Holm with {self.evidence} "
+                "evidence does not have; leave out the stakes, or choose design stakes"
+            )
+        if self.stakes == "fitted" and self._planned_scores is not None and self._planned_scores < LEAST_PLANNED:
+            raise DesignError(
+                Argument("planned", self.planned), " leaves no time to fit stakes; leave out the stakes, or plan more"
+            )
+        if self.planned is not None and self.stakes not in _BY_SIZE:
             raise DesignError(
                 Argument("planned", self.planned), f" has no meaning with {self.stakes} stakes; leave it out"
             )
@@ -194,7 +207,12 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
         """The design with the stakes, evidence and e-Holm that were declared, or that its size chooses."""
         extended = self.has_memory
         planned = declared.planned or None
-        chosen: StakeRule = declared.stakes or ("design" if extended else "paper")
+        small = self.n_directions * (1 + len(self.views)) <= STAGGERED_LIMIT and self.target != "new-items"
+        chosen: StakeRule = declared.stakes or "paper"
+        if extended and declared.stakes is UNSET:
+            scores = planned and planned // self.runs_of_score
+            is_fitted = small and declared.holm != "direct" and declared.evidence not in ("bernstein", "hoeffding")
+            chosen = "fitted" if is_fitted and (scores is None or scores >= LEAST_PLANNED) else "design"
         if given is not None and declared.stakes is not UNSET:
             raise DesignError(Argument("stakes", declared.stakes), " names a rule beside a grid; keep one of them")
         rule: StakeRule | Literal["given"] = chosen if given is None else "given"
@@ -203,20 +221,19 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
         else:
             grid = given if isinstance(given, Stakes) else given_stakes(given)
         evidence = declared.evidence or (self._affordable_evidence(grid) if extended else "bernstein")
-        small = self.n_directions * (1 + len(self.views)) <= STAGGERED_LIMIT and rule == "design"
         self._check_declared(declared, rule)
         return changed(
             self,
             evidence=evidence,
             stakes=rule,
             grid=grid,
-            holm=declared.holm or ("staggered" if extended and small and self.target != "new-items" else "direct"),
+            holm=declared.holm or ("staggered" if extended and small and rule in _BY_SIZE else "direct"),
             planned=planned,
         )
 
     def _check_declared(self, declared: Options, rule: StakeRule | Literal["given"]) -> None:
         """Refuse what evidence about new items does not have."""
-        if self.target and rule != "design":
+        if self.target and rule != "design" and not (self.target == "both" and rule == "fitted"):
             raise DesignError(Argument("target", self.target), f" has stakes of its own; leave out the {rule} stakes")
         if self.target != "new-items":
             return
@@ -234,22 +251,27 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
     def _stakes_by(self, rule: StakeRule, runs: int | None) -> Stakes:
         """The stakes of a rule for so many planned runs; each look at new items has those of one."""
         scores = 1 if self.target == "new-items" else runs and runs // self.runs_of_score
+        if rule == "fitted":
+            return fitted_stakes(self.stake_size(), scores)
         return paper_stakes() if rule == "paper" else self.rule_stakes(replicates=scores)
 
-    def rule_stakes(self, *, replicates: int | None, level: float = 1.0, blocks: float = 1.0) -> Stakes:
-        """The stakes of the design rule for planned replicates, a part of the level, and so many times the blocks."""
-        return design_stakes(
+    def stake_size(self, *, level: float = 1.0, blocks: float = 1.0) -> StakeSize:
+        """What decides about the stakes of a part of the level, and for so many times the blocks."""
+        return StakeSize(
             alpha=self.certificate_alpha * level,
             cap=wide_max(self.mu0),
             n_directions=self.n_directions / self.share,
             effective_blocks=self.layout.effective_count * blocks,
-            runs=replicates,
         )
+
+    def rule_stakes(self, *, replicates: int | None, level: float = 1.0, blocks: float = 1.0) -> Stakes:
+        """The stakes of the design rule for planned replicates, a part of the level, and so many times the blocks."""
+        return design_stakes(self.stake_size(level=level, blocks=blocks), replicates)
 
     def _affordable_evidence(self, stakes: Stakes) -> EvidenceKind:
         weights = (self.weights, *(view.weights for view in self.views))
         blocks = sum(BlockLayout.of(self.blocks, each).count for each in weights)
-        triples = self.n_directions * blocks * len(stakes.values)
+        triples = self.n_directions * blocks * len(stakes.weights)
         return "betting" if triples <= BETTING_LIMIT else "sharp"
 
     @property
@@ -302,14 +324,17 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
 
     def _changed(self, **values: Any) -> Design:  # noqa: ANN401 - fields of any type
         """The design with other values, and with the stakes that follow from them."""
-        if self.stakes != "design":
+        if self.stakes not in _BY_SIZE:
             return changed(self, **values)
         planned, holm = values.pop("planned", self.planned), values.pop("holm", self.holm)
+        rule: StakeRule = values.pop("stakes", self.stakes)
+        if planned and planned // self.runs_of_score < LEAST_PLANNED:
+            rule = "design"
         draft = changed(self, **_STAND_IN, grid=paper_stakes(), **values)
         return changed(
             draft,
-            stakes="design",
-            grid=draft._stakes_by("design", planned),
+            stakes=rule,
+            grid=draft._stakes_by(rule, planned),
             holm=holm,
             evidence=self.evidence,
             planned=planned,
@@ -333,9 +358,15 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
     @property
     def entry_groups(self) -> tuple[EntryGroup, ...]:
         """The stakes by when they enter; of direct e-Holm, one group that enters before the first replicate."""
+        if self.stakes == "fitted":
+            return entry_groups(self.grid, fitted_entries(self.grid))
         staggered = self.holm == "staggered"
-        planned = self.planned and self.planned // self.runs_of_score
-        return entry_groups(self.grid, design_entries(planned) if staggered else None)
+        return entry_groups(self.grid, design_entries(self._planned_scores) if staggered else None)
+
+    @property
+    def _planned_scores(self) -> int | None:
+        """The planned number of replicates that are evidence: several runs may make one score."""
+        return self.planned and self.planned // self.runs_of_score
 
     @property
     def mu0(self) -> float:
@@ -395,6 +426,7 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
 
 
 _OF_BENCHMARK: dict[str, Any] = {"target": UNSET, "looks": UNSET, "look_weights": UNSET}
-_OF_NEW_ITEMS: dict[str, Any] = {"target": "new-items", "checkpoints": None, "holm": "direct"}
+_OF_NEW_ITEMS: dict[str, Any] = {"target": "new-items", "checkpoints": None, "holm": "direct", "stakes": "design"}
+_BY_SIZE = ("fitted", "design")  # rules of stakes that follow from the size of the design
 # What a design is made with while the stakes of its rule are computed from the rest of it.
 _STAND_IN: dict[str, Any] = {"stakes": "paper", "holm": "direct", "evidence": "bernstein", "planned": None}

@@ -13,7 +13,6 @@ from bbedge.core.arrays import UNIT, Array, Floats, namespace, to_numpy
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
 from bbedge.core.looks import Look
-from bbedge.core.mixture import mixed_log_e
 from bbedge.core.new_items import NewItemsEvidence
 from bbedge.core.paths import closure, closure_by_products
 from bbedge.core.staggered import Wealth
@@ -241,10 +240,9 @@ class TestedTogether:
     def log_e(self, place: int) -> Array:
         """The evidence of a view."""
         view, found = self._views[self.places.index(place)], self._evidence[self.places.index(place)]
-        if self.rule != "staggered":
+        if self.rule != "staggered" or not isinstance(view, Evidence):
             return found
-        # Inside the first pass, what has not entered is no evidence yet.
-        return view.tested_only(mixed_log_e(self._space, found[:1, ...] if view.checkpoint else found))
+        return view.log_e_of(found)
 
     def log_w(self, place: int, stands: Sequence[Array]) -> Array:
         """The wealth of staggered e-Holm of the directions of a view, given what stands in all views."""

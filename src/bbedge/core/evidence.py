@@ -13,6 +13,7 @@ from bbedge.core.arrays import (
     DAMAGED,
     UNIT,
     Array,
+    Floats,
     Places,
     Space,
     archive_bytes,
@@ -23,9 +24,11 @@ from bbedge.core.arrays import (
 from bbedge.core.bounds import MeanBounds
 from bbedge.core.checkpoint_evidence import FORFEITED, EarlyEvidence
 from bbedge.core.design import Design
-from bbedge.core.mixture import Mixture, mixed_log_e
+from bbedge.core.margins import LateBets
+from bbedge.core.mixture import Feed, Mixture, mixed_log_e
+from bbedge.core.noise import FittedStake, SeenNoise
 from bbedge.core.panels import both_sides, model_means
-from bbedge.core.penalties import Bound, Directions, Penalty
+from bbedge.core.penalties import Bound, Columns, Directions, Penalty
 from bbedge.core.predictions import Predictor, predictor_for
 from bbedge.core.stakes import EntryGroup
 from bbedge.core.view_evidence import ViewEvidence, check_identity, identity
@@ -74,6 +77,10 @@ class Evidence(ViewEvidence):
         self._early = EarlyEvidence(self.design, space, self.layout, batch=self._batch) if has_early else None
         self.groups: tuple[EntryGroup, ...] = self.design.entry_groups if self._early is None else self._early.groups
         """The stakes by when they enter e-Holm."""
+        self._fitted: list[tuple[Floats, Floats]] = []  # of each group: the noise up to its entry, and its stakes
+        self._noise: SeenNoise | None = None
+        if self.design.grid.horizons:
+            self._noise = SeenNoise(space, self.layout, self._batch, keeps_panels=self._mixture.needs_past)
 
     @property
     def checkpoint(self) -> int:
@@ -130,6 +137,8 @@ class Evidence(ViewEvidence):
             self._own.split()
         rows = np.arange(self._active.size)
         self._predictor.keep(np.concatenate([rows, rows]))
+        if self._noise is not None:
+            self._noise.keep(np.concatenate([rows, rows]))
 
     def take_in(self, scores: Array, of_models: Array | None = None) -> None:
         """Add a checked and complete panel, of two rows for each model if they have been split."""
@@ -140,22 +149,62 @@ class Evidence(ViewEvidence):
             for checkpoint in self._early.plan.checkpoints[self._early.passed :]:
                 self.reach_checkpoint(space.take(scores, self._early.plan.places(checkpoint.number), axis=-1))
         means = self.layout.means(scores, space)
-
-        def of_blocks(places: Places, out: Array | None) -> Array:
-            return space.take(means, places) + 0.0
-
-        def residuals(places: Places, out: Array | None) -> Array:
-            return predictor.residuals(means, places, out)
-
+        of_blocks, residuals = self._columns(means, predictor)
         self._mixture.add(of_blocks, residuals, shift=predictor.shift, totals=of_models)
         if self._own is not None:
             self._own.add(of_blocks, residuals, of_models, shift=predictor.own_shift)
+        if self._noise is not None:
+            tested = space.take_pairs(self.tested, self._active, self._active)
+            self._noise.add(means, predictor.sums, tested, self._mixture.pairs)
         predictor.update(means)
         self._runs[self._active] += 1
         self.replicates += 1
         for place, group in enumerate(self.groups):
             if group.after == self.replicates:
-                self._entries[place] = self.log_groups("upper")[place, ...]
+                self._enter(place, group)
+
+    def _columns(self, means: Array, predictor: Predictor) -> tuple[Columns, Columns]:
+        """The block means of a replicate, and their residuals."""
+
+        def of_blocks(places: Places, out: Array | None) -> Array:
+            return self.space.take(means, places) + 0.0
+
+        def residuals(places: Places, out: Array | None) -> Array:
+            return predictor.residuals(means, places, out)
+
+        return of_blocks, residuals
+
+    def _enter(self, place: int, group: EntryGroup) -> None:
+        """Let a group of stakes enter e-Holm; if they are fitted, they are chosen now."""
+        if self._noise is not None and group.after:
+            stakes = self._noise.stakes(self.design.stake_size(), self._horizons(group))
+            self._mixture.enter(stakes, self._replay)
+            self._fitted.append((self._noise.value, stakes))
+            if place == len(self.groups) - 1:
+                self._noise.close()
+        self._entries[place] = self.log_groups("upper")[place, ...]
+
+    def _horizons(self, group: EntryGroup) -> list[float]:
+        grid = self.design.grid
+        return [grid.horizons[stake - len(grid.values)] for stake in group.stakes]
+
+    @property
+    def fitted_stakes(self) -> tuple[FittedStake, ...]:
+        """The stakes that were fitted to the noise when they entered; of repetitions, those of the first."""
+        late = [group for group in self.groups if group.after]
+        return tuple(
+            FittedStake(horizon=horizon, after=group.after, noise=float(noise.flat[0]), stake=float(stake.flat[0]))
+            for group, (noise, stakes) in zip(late, self._fitted, strict=False)
+            for horizon, stake in zip(self._horizons(group), stakes, strict=True)
+        )
+
+    def _replay(self, feed: Feed) -> None:
+        """Feed the replicates so far, as far as the models are still active."""
+        panels = [] if self._noise is None else self._noise.panels
+        predictor = predictor_for(self.design, self.space, batch=self._batch, n_models=panels[0].shape[-2])
+        for means in panels:
+            feed(*self._columns(means, predictor), predictor.shift)
+            predictor.update(means)
 
     def reach_checkpoint(self, scores: Array) -> None:
         """Count the next checkpoint: checked scores of all items before it in the run order; rows as in a panel."""
@@ -168,9 +217,25 @@ class Evidence(ViewEvidence):
             nothing = self.space.zeros(*self._batch, self._active.size, self._active.size)
             return self.tested_only(self._with_frozen("log_e", nothing))
         if self._is_staggered or self._early is not None:
-            groups = self.log_groups()
-            return self.tested_only(mixed_log_e(self.space, groups[:1, ...] if self.checkpoint else groups))
+            return self.log_e_of(self.log_groups())
         return self.tested_only(self._with_frozen("log_e", self._mixture.log_e()))
+
+    def log_e_of(self, groups: Array) -> Array:
+        """The evidence of every tested direction by itself, from what :meth:`log_groups` returned.
+
+        Inside the first run, what has not entered is no evidence yet. Stakes that were fitted when they entered are
+        evidence from then on: what they would have won before is theirs only beside what it is for other directions.
+        """
+        if self.checkpoint:
+            groups = groups[:1, ...]
+        elif self._noise is not None:
+            late = [math.log(group.weight) for group in self.groups[1:]]
+            own = groups + 0.0
+            for place, log_weight in enumerate(late, start=1):
+                won = own[place, ...] - self._entries[place] if place in self._entries else 0.0
+                own[place, ...] = won + log_weight * (1.0 + 4 * UNIT)
+            groups = own
+        return self.tested_only(mixed_log_e(self.space, groups))
 
     def log_e_above(self, difference: float) -> Array:
         """Logarithm of the evidence that differences exceed this one, which may be below zero, on the [0, 1] scale.
@@ -181,9 +246,23 @@ class Evidence(ViewEvidence):
         if self._frozen:
             raise DesignError("evidence above another difference is not kept of stopped models")
         if self._early is None or not self.run:
-            return self.tested_only(self._mixture.log_e(difference))
-        complete = self._mixture.log_e(difference) if self.replicates else None
+            return self.tested_only(self._complete_log_e_above(difference))
+        complete = self._complete_log_e_above(difference) if self.replicates else None
         return self.tested_only(self._early.log_e_above(difference, complete))
+
+    def _complete_log_e_above(self, difference: float) -> Array:
+        late = self._late_bets
+        return self._mixture.log_e(difference) if late is None else late.log_e(difference)
+
+    @property
+    def _late_bets(self) -> LateBets | None:
+        """The evidence of active models where stakes are fitted; ``None`` where all are known from the start."""
+        if self._noise is None or not self.replicates:
+            return None
+        # The mixture knows nothing of checkpoints.
+        complete = 0.0 if self._early is None else math.log(self._early.plan.complete)
+        then = [self.space.take_pairs(each, self._active, self._active) - complete for each in self._entries.values()]
+        return LateBets(self._mixture, then)
 
     def log_groups(self, bound: Bound = "lower") -> Array:
         """What each group of stakes adds to the evidence, as a logarithm: groups x (batch x) models x models.
@@ -212,7 +291,8 @@ class Evidence(ViewEvidence):
         **Guarantee:** with probability at least ``1 - margin_alpha`` of the design all hold, at every look at once.
         """
         weight = 1.0 if self._early is None else self._early.plan.complete
-        bounds = self._mixture.lower_bounds(self._n_directions / weight)
+        late = self._late_bets
+        bounds = (self._mixture if late is None else late).lower_bounds(self._n_directions / weight)
         bounds = bounds if self._early is None else self._early.best_bounds(bounds)
         return self.tested_only(self._with_frozen("bounds", bounds))
 
@@ -238,6 +318,10 @@ class Evidence(ViewEvidence):
         }
         if self._is_staggered or self._early is not None:
             frozen |= {"lower": to_numpy(self.log_groups()), "upper": to_numpy(self.log_groups("upper"))}
+            for place, group in enumerate(self.groups):
+                if self._noise is not None and group.after > self.replicates:  # in cash for ever, and as good as so far
+                    share = math.log(group.weight / self.groups[0].weight)
+                    frozen["lower"][place] = frozen["upper"][place] = frozen["lower"][0] + share
         if forfeit:
             touched = stopped[:, None] | stopped
             frozen |= {name: np.where(touched, FORFEITED, frozen[name]) for name in frozen.keys() - {"bounds"}}
@@ -249,7 +333,10 @@ class Evidence(ViewEvidence):
             self._own.keep(rows, is_split=self.is_split)
         if self._early is not None:
             self._early.keep(rows)
-        self._predictor.keep(np.concatenate([rows, rows + self._active.size]) if self.is_split else rows)
+        of_sides = np.concatenate([rows, rows + self._active.size]) if self.is_split else rows
+        self._predictor.keep(of_sides)
+        if self._noise is not None:
+            self._noise.keep(of_sides)
         self._active = self._active[rows]
 
     def to_bytes(self) -> bytes:
@@ -264,6 +351,10 @@ class Evidence(ViewEvidence):
         arrays |= {"highs": self._all_totals()[1]} if self.is_split else {}
         arrays |= {f"frozen_{name}": array for name, array in self._frozen.items()}
         arrays |= {f"entry_{place}": to_numpy(array) for place, array in self._entries.items()}
+        if self._noise is not None:
+            arrays |= {f"noise.{name}": array for name, array in self._noise.state().items()}
+        for place, (noise, stakes) in enumerate(self._fitted):
+            arrays |= {f"fitted_noise.{place}": noise, f"fitted_stakes.{place}": stakes}
         arrays |= {f"prediction.{name}": array for name, array in self._predictor.state().items()}
         arrays |= self._mixture.state()
         for prefix, each in (("own.", self._own), ("early.", self._early)):
@@ -291,6 +382,12 @@ class Evidence(ViewEvidence):
             due = {place for place, group in enumerate(evidence.groups) if 0 < group.after <= evidence.replicates}
             if entries.keys() != due:
                 raise ValueError("not the evidence at the entries that have passed")
+            if evidence._noise is not None:
+                evidence._noise.restore(with_prefix(arrays, "noise."))
+                for place in range(len(due)):
+                    noise, stakes = arrays[f"fitted_noise.{place}"], arrays[f"fitted_stakes.{place}"]
+                    evidence._fitted.append((noise, stakes))
+                    evidence._mixture.enter(stakes, lambda feed: None)
             evidence._entries = {place: evidence.space.asarray(array) for place, array in entries.items()}
             evidence._predictor.restore(with_prefix(arrays, "prediction."))
             evidence._mixture.restore(arrays, totals=totals, count=evidence.replicates)

@@ -11,7 +11,8 @@ The expansions cancel. Whatever they may have lost is at most a known multiple o
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from bbedge.core.arrays import UNIT, Array, Floats, Places, Rows, Space
 from bbedge.core.difference_sums import DifferenceSums
 from bbedge.core.panels import BlockLayout
 from bbedge.core.penalties import Bound, Columns, Directions, Features, Penalty, bernstein_psi, error_sign, sharp_tail
+from bbedge.core.stakes import Stakes
 from bbedge.records.values import EvidenceKind
 
 _SOME = 64  # models whose mean stands for that of all
@@ -27,34 +29,61 @@ _UP = 1.0 + 2.0**-40  # more than the roundings of a mass, which is only ever a 
 
 
 def gram_penalty(
-    kind: EvidenceKind, stakes: Floats, layout: BlockLayout, *, space: Space, pairs: Directions, reach: float
+    kind: EvidenceKind,
+    stakes: Floats,
+    layout: BlockLayout,
+    *,
+    space: Space,
+    pairs: Directions,
+    reach: float,
+    has_common_sums: bool | None = None,
 ) -> GramPenalty:
     """The bernstein or sharp penalty, kept in the smaller of its two forms.
 
-    ``reach`` is the largest possible ``-x``: 1 for any prediction, ``mu0`` for the null value.
+    ``reach`` is the largest possible ``-x``: 1 for any prediction, ``mu0`` for the null value. Where more stakes are to
+    come, ``has_common_sums`` says whether it is kept per block size.
     """
     sizes, of_block = np.unique(layout.relative_weights, return_inverse=True)
-    u = stakes[:, None] * sizes
+    powers = partial(_powers, kind, sizes, reach)
+    by_size = len(sizes) <= len(stakes) if has_common_sums is None else has_common_sums
+    form = PenaltyBySize if by_size else PenaltyByStake
+    return form(powers, stakes, of_block, layout.roundings, space=space, pairs=pairs)
+
+
+def has_common_sums(kind: EvidenceKind, layout: BlockLayout, stakes: Stakes, pairs: Directions) -> bool:
+    """Whether sums that no stake changes tell what stakes pay that are chosen while replicates come in."""
+    sizes = len(np.unique(layout.relative_weights))
+    return kind in ("bernstein", "sharp") and (bool(pairs.batch) or sizes <= len(stakes.weights))
+
+
+def _powers(kind: EvidenceKind, sizes: Floats, reach: float, stakes: Floats) -> dict[int, Floats]:
+    """What powers of residuals are paid with: (batch x) stakes x sizes."""
+    u = np.moveaxis(stakes, 0, -1)[..., None] * sizes
     if kind == "bernstein":
-        powers = {2: bernstein_psi(u)}
-    else:
-        powers = {2: u**2 / 2, 3: -(u**3) / 3, 4: sharp_tail(u * reach) * u**4}
-    form = PenaltyBySize if len(sizes) <= len(stakes) else PenaltyByStake
-    return form(powers, of_block, layout.roundings, space=space, pairs=pairs)
+        return {2: bernstein_psi(u)}
+    return {2: u**2 / 2, 3: -(u**3) / 3, 4: sharp_tail(u * reach) * u**4}
 
 
 class GramPenalty(Penalty):
     """What both forms share: the common value, the chunks, the bookkeeping of rounding."""
 
     def __init__(
-        self, powers: Mapping[int, Floats], of_block: Rows, largest: int, *, space: Space, pairs: Directions
+        self,
+        powers: Callable[[Floats], dict[int, Floats]],
+        stakes: Floats,
+        of_block: Rows,
+        largest: int,
+        *,
+        space: Space,
+        pairs: Directions,
     ) -> None:
         super().__init__(space, pairs)
         self.unit = 0
         """Residuals that are whole multiples of one over this stay so, which makes products cheap; 0 if none are."""
-        self.is_symmetric = 3 not in powers
-        self._powers = dict(sorted(powers.items()))
-        self._top = max(powers)
+        self._powers_of = powers
+        self._powers = powers(stakes)
+        self.is_symmetric = 3 not in self._powers
+        self._top = max(self._powers)
         self._of_block = of_block
         self._n_sources = 0  # penalties that hand on sums, each an addition
         self._buffer: Array | None = None
@@ -111,7 +140,7 @@ class GramPenalty(Penalty):
         return counts if np.array_equal(counts, v) else None
 
     def _accumulation_error(self) -> float:
-        n_blocks, n_sizes = len(self._of_block), int(self._powers[2].shape[1])
+        n_blocks, n_sizes = len(self._of_block), int(self._powers[2].shape[-1])
         terms = min(self._space.chunk, n_blocks) + n_blocks / self._space.chunk + self._count + self._n_sources
         return (terms + len(self._powers) * 8 + n_sizes + 64) * UNIT
 
@@ -133,11 +162,18 @@ class PenaltyBySize(GramPenalty):
     """Power sums kept per block size; the stakes come in when the penalty is read."""
 
     def __init__(
-        self, powers: Mapping[int, Floats], of_block: Rows, largest: int, *, space: Space, pairs: Directions
+        self,
+        powers: Callable[[Floats], dict[int, Floats]],
+        stakes: Floats,
+        of_block: Rows,
+        largest: int,
+        *,
+        space: Space,
+        pairs: Directions,
     ) -> None:
-        super().__init__(powers, of_block, largest, space=space, pairs=pairs)
-        self.coefficients = np.concatenate(list(self._powers.values()), axis=1)
-        n_sizes = self._powers[2].shape[1]
+        super().__init__(powers, stakes, of_block, largest, space=space, pairs=pairs)
+        self.coefficients = np.concatenate(list(self._powers.values()), axis=-1)
+        n_sizes = self._powers[2].shape[-1]
         self.places: list[Rows] = [np.flatnonzero(of_block == size) for size in range(n_sizes)]
         """The blocks of each size."""
         self._rest = list(self.places)
@@ -184,6 +220,16 @@ class PenaltyBySize(GramPenalty):
         target._rest[of_target] = np.setdiff1d(target._rest[of_target], places)
         target._n_sources += 1
 
+    def bet(self, stakes: Floats) -> None:
+        """Tell from the same sums what these stakes pay: stakes x (batch)."""
+        self._powers = self._powers_of(stakes)
+        self.coefficients = np.concatenate(list(self._powers.values()), axis=-1)
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether there are stakes, or penalties of other views that hand sums on or are handed them."""
+        return bool(self.coefficients.size) or bool(self._feeds) or self._n_sources > 0
+
     def _add_mass(self, size: int, sums: DifferenceSums, n: int, reach: float) -> None:
         """``sum (|v| + reach)^j``, or a little more: odd powers are bounded by their even neighbours."""
         xp = self._space.xp
@@ -208,10 +254,10 @@ class PenaltyBySize(GramPenalty):
     def features(self, terms: int, bound: Bound = "lower") -> Features:
         """See :class:`Penalty`."""
         kept: list[tuple[Array, Array]] = []
-        for j, coefficients in self._powers.items():
+        for j in self._powers:
             error = (self._accumulation_error() + 2 * terms * UNIT) * self._arrays[f"mass{j}"]
             error += 2 * j * self._residual_error * self._arrays[f"mass{j - 1}"]
-            sign = -error_sign(bound) if coefficients.min() < 0.0 else error_sign(bound)  # falls as this sum grows
+            sign = -error_sign(bound) if j == 3 else error_sign(bound)  # the penalty falls as the third sum grows
             kept.append((self._arrays[f"sums{j}"], sign * error))
         return self._reader(kept)
 
@@ -220,10 +266,18 @@ class PenaltyByStake(GramPenalty):
     """The finished penalty kept per stake: the smaller form when block sizes outnumber stakes."""
 
     def __init__(
-        self, powers: Mapping[int, Floats], of_block: Rows, largest: int, *, space: Space, pairs: Directions
+        self,
+        powers: Callable[[Floats], dict[int, Floats]],
+        stakes: Floats,
+        of_block: Rows,
+        largest: int,
+        *,
+        space: Space,
+        pairs: Directions,
     ) -> None:
-        super().__init__(powers, of_block, largest, space=space, pairs=pairs)
+        super().__init__(powers, stakes, of_block, largest, space=space, pairs=pairs)
         n_stakes = len(self._powers[2])
+        self._places = range(n_stakes)
         self.coefficients = np.eye(n_stakes)
         self._arrays = {
             "sums": space.zeros(n_stakes, *pairs.shape),

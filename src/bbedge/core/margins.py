@@ -12,12 +12,14 @@ which depends on the penalty alone: the two directions of a pair that pay the sa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bbedge.core.arrays import UNIT, Array, Floats, Space, to_numpy
+from bbedge.core.strips import Reader, products, steps
 
 if TYPE_CHECKING:
     from bbedge.core.mixture import Mixture
@@ -117,7 +119,7 @@ def product_lower_bounds(
     """The differences at which a product of evidence falls below a threshold, or less; at least -1.
 
     Each factor is a weighted sum of the evidence of mixtures that were fed one panel each, with the logarithms of the
-    weights, as for :func:`bbedge.core.mixture.joint_lower_bounds`, against the difference ``null``. ``shape`` is
+    weights, as for :func:`joint_lower_bounds`, against the difference ``null``. ``shape`` is
     (batch x) rows x columns.
 
     **Guarantee:** the returned value is never above the exact one. The logarithm of the product is a convex and falling
@@ -156,3 +158,126 @@ def _weighted_sum(space: Space, factor: Sequence[tuple[Mixture, float]], rows: s
     exponents, slopes = xp.concat(parts), np.concatenate(steep)
     largest = xp.max(xp.abs(exponents), axis=0) + float(slopes.max()) + 1.0
     return exponents, space.column(slopes, len(exponents.shape)), (2 * len(slopes) + 32) * 2 * UNIT * largest
+
+
+def joint_lower_bounds(looks: Sequence[tuple[Mixture, float]], n_directions: float) -> Array:
+    """Lower bounds of the differences from a sum of the evidence of mixtures that were fed one panel, with log weights.
+
+    Where a difference is larger by ``t``, every advantage is smaller by ``t / 2``. So the advantages of all mixtures
+    are that of the last one and a constant for each, and the bound is where the last one has fallen to the root of the
+    sum: see :func:`least_advantage`.
+    """
+    mixtures, log_weights = zip(*looks, strict=True)
+    last = mixtures[-1]
+    space, design, shape = last.space, last.design, last.pairs.shape
+    xp, widths = space.xp, [each.matrix.shape[1] - 2 for each in mixtures]
+    starts = [2 + len(mixtures) + sum(widths[:place]) for place in range(len(mixtures))]
+    matrix = np.zeros((sum(len(each.matrix) for each in mixtures), starts[-1] + widths[-1]))
+    row = 0
+    for place, (each, log_weight) in enumerate(zip(mixtures, log_weights, strict=True)):
+        rows = slice(row, row + len(each.matrix))
+        matrix[rows, 0], matrix[rows, 1] = each.matrix[:, 0], each.matrix[:, 1] + log_weight
+        matrix[rows, 2 + place] = each.matrix[:, 0]
+        matrix[rows, starts[place] : starts[place] + widths[place]] = each.matrix[:, 2:]
+        row = rows.stop
+    if matrix[:, 0].max() <= LEAST_SLOPE:
+        return space.zeros(*shape) - 1.0
+    terms = matrix.shape[1] + 12
+    lost = 8 * terms * UNIT * (float(matrix[:, 0].max()) + float(np.abs(matrix[:, 1]).max()))
+    target = math.log(n_directions / design.margin_alpha) + lost
+    out, readers = space.empty(*shape), [Reader(each) for each in mixtures]
+    *batch, n_rows, n_cols = shape
+    for rows in steps(n_rows, max(1, 2 * space.tile // max(1, matrix.shape[1] * n_cols * math.prod(batch)))):
+        strips = [reader.strip(rows, slice(0, n_cols)) for reader in readers]
+        advantage = strips[-1][0, ...]
+        parts = [strips[-1][:2, ...], *((each[:1, ...] - advantage[None, ...]) for each in strips)]
+        features = xp.concat([*parts, *(each[2:, ...] for each in strips)], axis=0)
+        flat = xp.reshape(features, (features.shape[0], -1))
+        needed = xp.reshape(least_advantage(space, matrix, flat, target), advantage.shape)
+        needed += 4 * terms * UNIT * (1.0 + xp.abs(needed))
+        out[..., rows, :] = last.bounds(readers[-1].advantage(rows, slice(0, n_cols)), needed)
+    return out
+
+
+class LateBets:
+    r"""The evidence of single directions from a mixture of which some stakes bet only from when they entered.
+
+    Of a group that entered after ``k`` of ``n`` replicates, what it has over what it had at entry, ``d``, counts; until
+    then it is cash. With the advantage ``T`` at the null value and ``y`` at another difference, a stake then has
+
+    .. math:: s \Bigl(\frac{k}{n} T + \bigl(1 - \frac{k}{n}\bigr) y\Bigr) + \log\rho - P - \log d + \log\sum\rho ,
+
+    which is linear in ``y`` and in numbers that are known of each direction.
+    """
+
+    def __init__(self, mixture: Mixture, at_entry: Sequence[Array]) -> None:
+        """``at_entry`` has for each group that entered late what it had then, as a logarithm not below it."""
+        self._mixture, self._space = mixture, mixture.space
+        xp, late = self._space.xp, [group for group in mixture.groups if group.after]
+        self._entered = [
+            math.log(group.weight) * (1.0 + 4 * UNIT) - then for group, then in zip(late, at_entry, strict=False)
+        ]
+        n_stakes, width = mixture.matrix.shape[-2:]
+        shares = np.zeros(n_stakes)  # k / n
+        of_group = np.zeros((n_stakes, len(at_entry)))
+        for place, group in enumerate(late[: len(at_entry)]):
+            shares[list(group.stakes)] = group.after / mixture.count
+            of_group[list(group.stakes), place] = 1.0
+        slopes = mixture.matrix[..., :1]
+        kept = slopes * shares[:, None]
+        extra = np.broadcast_to(of_group, (*slopes.shape[:-1], len(at_entry)))
+        matrix = np.concatenate([slopes - kept, mixture.matrix[..., 1:], kept, extra], axis=-1)
+        cash = math.fsum(group.weight for group in late[len(at_entry) :])
+        if cash:
+            row = np.zeros((*matrix.shape[:-2], 1, matrix.shape[-1]))
+            row[..., 1] = math.log(cash) * (1.0 + 4 * UNIT)
+            matrix = np.concatenate([matrix, row], axis=-2)
+        self._matrix: Floats = matrix
+        self._terms = matrix.shape[-1] + 12
+        largest = max((float(xp.max(xp.abs(each))) for each in self._entered), default=0.0)
+        # Slopes that were split, and constants, times the roundings of a product.
+        self._lost = 8 * self._terms * UNIT * (float(slopes.max()) * (mixture.count + 1) + largest + 64.0)
+        of_row = math.prod(mixture.pairs.batch) * mixture.pairs.shape[-1]
+        self._height = max(1, 2 * self._space.tile // max(1, width * of_row))
+
+    def _strips(self, difference: float | None) -> Iterator[tuple[slice, Array, Array]]:
+        """Some rows at a time: which, the advantage, and the features of the matrix."""
+        mixture, xp = self._mixture, self._space.xp
+        reader, moved = Reader(mixture), Reader(mixture, at=difference)
+        *_, n_rows, n_cols = mixture.pairs.shape
+        for rows in steps(n_rows, self._height):
+            strip = moved.strip(rows, slice(0, n_cols))
+            advantage = reader.advantage(rows, slice(0, n_cols))
+            then = [each[None, ..., rows, :] for each in self._entered]
+            yield rows, advantage, xp.concat([strip, advantage[None, ...], *then])
+
+    def log_e(self, difference: float) -> Array:
+        """The logarithm of the evidence that differences exceed this one, rounded down: (batch x) rows x columns."""
+        space = self._space
+        out, matrix = space.empty(*self._mixture.pairs.shape), space.asarray(self._matrix)
+        for rows, _, features in self._strips(difference):
+            found = log_sum(space.xp, products(matrix, features, space.xp))
+            out[..., rows, :] = found - self._lost - 4 * self._terms * UNIT * (1.0 + space.xp.abs(found))
+        return out
+
+    def lower_bounds(self, n_directions: float) -> Array:
+        """Lower bounds of the differences, as :meth:`bbedge.core.mixture.Mixture.lower_bounds` gives them."""
+        space, mixture = self._space, self._mixture
+        out = space.empty(*mixture.pairs.shape)
+        target = math.log(n_directions / mixture.design.margin_alpha) + self._lost
+        for rows, advantage, features in self._strips(None):
+            needed = space.empty(*advantage.shape)
+            for place in np.ndindex(self._matrix.shape[:-2]):
+                flat = space.xp.reshape(features[:, *place, ...], (features.shape[0], -1))
+                found = least_advantage(space, self._matrix[place], flat, target)
+                needed[*place, ...] = space.xp.reshape(found, needed[*place, ...].shape)
+            needed += 4 * self._terms * UNIT * (1.0 + space.xp.abs(needed))
+            out[..., rows, :] = mixture.bounds(advantage, needed)
+        return out
+
+
+def log_sum(xp: Any, exponents: Array) -> Array:  # noqa: ANN401 - libraries have no common type
+    """The logarithm of the sum of exponentials over the first axis; overwrites its argument."""
+    peak = xp.max(exponents, axis=0)
+    exponents -= peak
+    return peak + xp.log(xp.sum(xp.exp(xp.clip(exponents, NEGLIGIBLE, None)), axis=0))

@@ -10,17 +10,17 @@ so the exponents of all stakes and directions are one thin matrix product, made 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from bbedge.core.arrays import UNIT, Array, Floats, Places, Rows, Space, State, to_numpy, with_prefix
+from bbedge.core.arrays import UNIT, Array, Floats, Mask, Places, Rows, Space, State, with_prefix
 from bbedge.core.design import Design
-from bbedge.core.gram import gram_penalty
-from bbedge.core.margins import FORGOTTEN, LEAST_SLOPE, NEGLIGIBLE, least_advantage
+from bbedge.core.gram import gram_penalty, has_common_sums
+from bbedge.core.margins import FORGOTTEN, LEAST_SLOPE, least_advantage, log_sum
 from bbedge.core.panels import BlockLayout, model_means
 from bbedge.core.penalties import (
     BettingPenalty,
@@ -32,7 +32,11 @@ from bbedge.core.penalties import (
     error_sign,
 )
 from bbedge.core.stakes import CENTRED_MAX, EntryGroup, Stakes
+from bbedge.core.strips import Reader, products, steps
 from bbedge.records.values import EvidenceKind
+
+Feed = Callable[[Columns, Columns, float], None]
+"""Takes in a replicate: block means, their residuals, and the shift of every pair's prediction."""
 
 _FEW = 1 << 14  # exponents that are sooner computed than sifted
 
@@ -64,90 +68,143 @@ class Mixture:
 
     def __init__(self, design: Design, space: Space, pairs: Directions, bets: Bets | None = None) -> None:
         bets = Bets.of(design) if bets is None else bets
-        self._design = design
-        self._space = space
-        self._pairs = pairs
-        self._count = 0
+        self.design: Design = design
+        self.space: Space = space
+        self.pairs: Directions = pairs
+        self.count: int = 0
+        """Replicates so far."""
         self.totals: Array = space.zeros(*pairs.batch, pairs.n_models)
         """Sum of every model's replicate means."""
         # A sum of n scores errs by n roundings at most; NumPy adds them pairwise, others at least in parallel.
-        self._sum_error = 48 + (0 if space.is_numpy else len(design.items) // 256)
+        self.sum_error: int = 48 + (0 if space.is_numpy else len(design.items) // 256)
         if design.weights is not None:
-            self._sum_error += 2  # of an item's share, and of its product with the score
+            self.sum_error += 2  # of an item's share, and of its product with the score
 
+        self._bets = bets
+        self.groups: tuple[EntryGroup, ...] = bets.groups
         weights = np.array(bets.stakes.weights)
-        stakes = np.array(bets.stakes.values)[weights > 0.0]
-        self._groups, self._log_weights = bets.groups, np.log(weights[weights > 0.0])
-        self._slopes: Floats = stakes * bets.layout.weight_ratio  # lambda / w_max
-        self.penalties: dict[str, Penalty] = {}
+        self._log_weights: Floats = np.log(weights[weights > 0.0])
+        values = np.array(bets.stakes.values)
+        self._stakes: Floats = values[weights[: len(values)] > 0.0]  # those that have entered, x batch once fitted
+        self.penalties: dict[str, Penalty] = self._made(self._stakes)
         """What the stakes pay, by what they are centred at."""
-        predicted, coefficients = (stakes <= CENTRED_MAX) & bets.is_predicted, []
-        for centre, some, reach in (("prediction", predicted, 1.0), ("null", ~predicted, design.mu0)):
-            if some.any():
-                penalty = _penalty(design, bets, stakes[some], space=space, pairs=pairs, reach=reach)
-                coefficients.append(np.zeros((len(stakes), penalty.coefficients.shape[1])))
-                coefficients[-1][some] = -penalty.coefficients
-                self.penalties[centre] = penalty
-        features = np.concatenate(coefficients, axis=1)
-        # The roundings that a product with the matrix has at most.
-        self._terms = features.shape[1] + 12
-        constants = self._log_weights - self._terms * UNIT * np.abs(self._log_weights)
-        self._matrix: Floats = np.concatenate([self._slopes[:, None], constants[:, None], features], axis=1)
-        self._matrix_there = space.asarray(self._matrix)
+        self._lay_out()
 
-    def add(self, means: Columns, residuals: Columns, *, shift: float, totals: Array) -> None:
-        """Add a replicate: block means, their residuals, the shift of every pair's prediction, and model means."""
+    def _made(self, stakes: Floats) -> dict[str, Penalty]:
+        """New penalties of some stakes, by what these are centred at."""
+        made = dict[str, Penalty]()
+        for centre, reach in (("prediction", 1.0), ("null", self.design.mu0)):
+            some = self._centred(stakes, centre)
+            if len(some) or (self._bets.stakes.horizons and not self.needs_past):  # fitted stakes may need either
+                made[centre] = _penalty(self.design, self._bets, some, space=self.space, pairs=self.pairs, reach=reach)
+        return made
+
+    def _is_centred(self, stakes: Floats, centre: str) -> Mask:
+        is_predicted: Mask = (stakes <= CENTRED_MAX) & self._bets.is_predicted
+        return is_predicted if centre == "prediction" else ~is_predicted
+
+    def _centred(self, stakes: Floats, centre: str) -> Floats:
+        """The stakes with this centre in any repetition; in the others they are 0, which pays nothing."""
+        mask = self._is_centred(stakes, centre)
+        return np.where(mask, stakes, 0.0)[_in_any(mask)]
+
+    @cached_property
+    def needs_past(self) -> bool:
+        """Whether the replicates before a stake enters must be replayed: their sums depend on the stake."""
+        return not has_common_sums(self._bets.kind, self._bets.layout, self._bets.stakes, self.pairs)
+
+    def _lay_out(self) -> None:
+        """Make the matrix of the stakes that have entered: (batch x) stakes x features."""
+        n_stakes, features = len(self._stakes), list[Floats]()
+        self._slopes: Floats = self._stakes * self._bets.layout.weight_ratio  # lambda / w_max
+        slopes = np.moveaxis(self._slopes, 0, -1)[..., None]
         for centre, penalty in self.penalties.items():
+            places = np.flatnonzero(_in_any(self._is_centred(self._stakes, centre)))
+            features.append(np.zeros((*slopes.shape[:-1], penalty.coefficients.shape[-1])))
+            features[-1][..., places, :] = -penalty.coefficients
+        # The roundings that a product with the matrix has at most.
+        self.terms: int = sum(each.shape[-1] for each in features) + 12
+        log_weights = self._log_weights[:n_stakes]
+        constants = log_weights - self.terms * UNIT * np.abs(log_weights)
+        self.matrix: Floats = np.concatenate([slopes, np.broadcast_to(constants[:, None], slopes.shape), *features], -1)
+        """(Batch x) stakes x features: slopes, constants, and minus what the features are paid with."""
+        self._matrix_there = self.space.asarray(self.matrix)
+
+    def enter(self, stakes: Floats, replay: Callable[[Feed], None]) -> None:
+        """Bet also with the stakes of the next group, as if from the first replicate: stakes x (batch).
+
+        ``replay`` feeds the replicates so far, where no sums of these tell what other stakes would have paid.
+        """
+        before, fresh = self.penalties, self._made(stakes)
+        known = np.reshape(self._stakes, (*self._stakes.shape, *(1,) * (stakes.ndim - self._stakes.ndim)))
+        self._stakes = np.concatenate([np.broadcast_to(known, (len(known), *stakes.shape[1:])), stakes])
+        if self.needs_past:
+            replay(partial(self._feed, fresh))
+            self.penalties = self._made(self._stakes)
+            for centre, penalty in self.penalties.items():
+                penalty.join([each[centre] for each in (before, fresh) if centre in each])
+        else:
+            for centre, penalty in self.penalties.items():
+                penalty.bet(self._centred(self._stakes, centre))
+            if len(self._stakes) == len(self._log_weights):  # no stake will need the other centre any more
+                self.penalties = {centre: each for centre, each in self.penalties.items() if each.is_needed}
+        self._lay_out()
+
+    def _feed(self, penalties: Mapping[str, Penalty], means: Columns, residuals: Columns, shift: float) -> None:
+        for centre, penalty in penalties.items():
             if centre == "prediction":
                 penalty.add(residuals, shift)
             else:
-                penalty.add(means, self._design.tau / 2)  # x = Y - mu0
+                penalty.add(means, self.design.tau / 2)  # x = Y - mu0
+
+    def add(self, means: Columns, residuals: Columns, *, shift: float, totals: Array) -> None:
+        """Add a replicate: block means, their residuals, the shift of every pair's prediction, and model means."""
+        self._feed(self.penalties, means, residuals, shift)
         self.totals += totals
-        self._count += 1
+        self.count += 1
 
     def log_e(self, at: float | None = None) -> Array:
         """Natural logarithm of the evidence: (batch x) rows x columns; any number for a model against itself.
 
         That a difference exceeds the ``tau`` of the design, or ``at``.
         """
-        return mixed_log_e(self._space, self.log_groups(at=at))
+        return mixed_log_e(self.space, self.log_groups(at=at))
 
     def log_groups(self, bound: Bound = "lower", *, at: float | None = None) -> Array:
         """Natural logarithm of what each group of stakes adds to the evidence: groups x (batch x) rows x columns.
 
         A lower bound, or an upper one; any number for a model against itself.
         """
-        space, shape = self._space, (len(self._groups), *self._pairs.shape)
-        if not self._count:
-            return space.zeros(*shape) + space.column([math.log(group.weight) for group in self._groups], len(shape))
-        out = space.empty(*shape)
-        reader, (height, width) = _Reader(self, is_sorted=self._is_sorted, bound=bound, at=at), self._tile_shape()
-        for rows in _steps(out.shape[-2], height):
+        space, shape = self.space, (len(self.groups), *self.pairs.shape)
+        out = space.zeros(*shape) + space.column([math.log(group.weight) for group in self.groups], len(shape))
+        if not self.count:
+            return out
+        entered = [group for group in self.groups if group.stakes[-1] < len(self._stakes)]
+        reader, (height, width) = Reader(self, is_sorted=self._is_sorted, bound=bound, at=at), self._tile_shape()
+        for rows in steps(out.shape[-2], height):
             strip = reader.strip(rows, slice(0, out.shape[-1]), with_selves=not self._is_sorted)
-            for cols in _steps(out.shape[-1], width):
-                tile = strip[..., cols]
-                mixed = self._mixed(space.xp.reshape(tile, (tile.shape[0], -1)), bound)
-                out[..., rows, cols] = space.xp.reshape(mixed, (len(self._groups), *tile.shape[1:]))
+            for cols in steps(out.shape[-1], width):
+                out[: len(entered), ..., rows, cols] = self._mixed(strip[..., cols], bound, entered)
         return reader.in_place(out)
 
-    def _mixed(self, features: Array, bound: Bound) -> Array:
+    def _mixed(self, tile: Array, bound: Bound, groups: Sequence[EntryGroup]) -> Array:
         """The logarithm of the mixture of each group, for a tile of directions."""
-        xp = self._space.xp
-        if len(self._groups) == 1 and bound == "lower":
-            value = _log_sum(xp, self._adding(features) @ features)[None, :]
+        xp = self.space.xp
+        if len(self.groups) == 1 and bound == "lower":
+            features = xp.reshape(tile, (tile.shape[0], -1))
+            value = xp.reshape(log_sum(xp, self._adding(features) @ features), (1, *tile.shape[1:]))
         else:
-            matrix = self._matrix_there if bound == "lower" else self._space.asarray(self._upper_matrix)
-            exponents = matrix @ features
-            parts = [exponents[group.stakes[0] : group.stakes[-1] + 1, :] for group in self._groups]
-            value = xp.concat([part if part.shape[0] == 1 else _log_sum(xp, part)[None, :] for part in parts])
+            exponents = products(self._matrix_there if bound == "lower" else self._upper_matrix, tile, xp)
+            parts = [exponents[group.stakes[0] : group.stakes[-1] + 1, ...] for group in groups]
+            value = xp.concat([part if part.shape[0] == 1 else log_sum(xp, part)[None, ...] for part in parts])
         value -= error_sign(bound) * ((len(self._slopes) + 16) * 2 * UNIT + 4 * UNIT * xp.abs(value))
         return value
 
-    @cached_property
-    def _upper_matrix(self) -> Floats:
-        matrix = self._matrix.copy()
-        matrix[:, 1] = 2 * self._log_weights - matrix[:, 1]
-        return matrix
+    @property
+    def _upper_matrix(self) -> Array:
+        matrix = self.matrix.copy()
+        matrix[..., 1] = 2 * self._log_weights[: len(self._stakes)] - matrix[..., 1]
+        return self.space.asarray(matrix)
 
     def _adding(self, features: Array) -> Array:
         """The rows of the stakes that add to the evidence of a tile.
@@ -160,12 +217,12 @@ class Mixture:
         least, greatest = (bound(features, axis=1) for bound in (np.min, np.max))
         rising, falling = self._between_stakes
         behind = rising @ least + falling @ greatest  # how far a stake is behind another, at least
-        return self._matrix[behind.reshape(len(self._slopes), -1).max(axis=1) <= -FORGOTTEN]
+        return self.matrix[behind.reshape(len(self._slopes), -1).max(axis=1) <= -FORGOTTEN]
 
     @cached_property
     def _between_stakes(self) -> tuple[Floats, Floats]:
         """Differences of the rows of two stakes, other less one, (one x other) x features: above and below zero."""
-        differences = (self._matrix[None, :, :] - self._matrix[:, None, :]).reshape(-1, self._matrix.shape[1])
+        differences = (self.matrix[None, :, :] - self.matrix[:, None, :]).reshape(-1, self.matrix.shape[1])
         return np.clip(differences, 0.0, None), np.clip(differences, None, 0.0)
 
     def exponents(self, rows: slice) -> tuple[Array, Floats]:
@@ -174,50 +231,50 @@ class Mixture:
         Logarithms, rounded down: stakes x (batch x) rows x columns. They fall by half the slope times that by which a
         difference exceeds ``tau``, after one panel.
         """
-        strip = _Reader(self).strip(rows, slice(0, self._pairs.shape[-1]))
-        found = self._matrix_there @ self._space.xp.reshape(strip, (strip.shape[0], -1))
-        return self._space.xp.reshape(found, (-1, *strip.shape[1:])), self._slopes
+        strip = Reader(self).strip(rows, slice(0, self.pairs.shape[-1]))
+        return products(self._matrix_there, strip, self.space.xp), self._slopes
 
     def lower_bounds(self, n_directions: float) -> Array:
         """Lower bounds of the differences, simultaneous over so many directions and all looks; in [-1, 1]."""
-        space, xp = self._space, self._space.xp
-        if not self._count or self._slopes.max() <= LEAST_SLOPE:
-            return space.zeros(*self._pairs.shape) - 1.0
-        out, reader = space.empty(*self._pairs.shape), _Reader(self)
-        target = math.log(n_directions / self._design.margin_alpha)
-        *batch, n_rows, n_cols = self._pairs.shape
-        height = max(1, 2 * space.tile // max(1, self._matrix.shape[1] * n_cols * math.prod(batch)))
+        space, xp = self.space, self.space.xp
+        if not self.count or self._slopes.max() <= LEAST_SLOPE:
+            return space.zeros(*self.pairs.shape) - 1.0
+        out, reader = space.empty(*self.pairs.shape), Reader(self)
+        target = math.log(n_directions / self.design.margin_alpha)
+        *batch, n_rows, n_cols = self.pairs.shape
+        height = max(1, 2 * space.tile // max(1, self.matrix.shape[1] * n_cols * math.prod(batch)))
         # Without a margin both directions of a pair may pay the same penalty, and then need the same advantage.
         symmetric = all(penalty.is_symmetric for penalty in self.penalties.values())
-        mirrored = self._pairs.is_square and self._design.tau == 0.0 and symmetric
-        for rows in _steps(n_rows, height):
+        mirrored = self.pairs.is_square and self.design.tau == 0.0 and symmetric
+        for rows in steps(n_rows, height):
             cols = slice(rows.start if mirrored else 0, n_cols)
             strip = reader.strip(rows, cols)
             flat = xp.reshape(strip, (strip.shape[0], -1))
-            needed = xp.reshape(least_advantage(space, self._matrix, flat, target), tuple(strip.shape[1:]))
-            needed *= 1.0 + 4 * self._terms * UNIT
-            out[..., rows, cols] = self._bounds(reader.advantage(rows, cols), needed)
+            needed = xp.reshape(least_advantage(space, self.matrix, flat, target), tuple(strip.shape[1:]))
+            needed *= 1.0 + 4 * self.terms * UNIT
+            out[..., rows, cols] = self.bounds(reader.advantage(rows, cols), needed)
             if mirrored:
-                out[..., cols, rows] = self._bounds(reader.advantage(cols, rows), xp.matrix_transpose(needed))
+                out[..., cols, rows] = self.bounds(reader.advantage(cols, rows), xp.matrix_transpose(needed))
         return reader.in_place(out)
 
-    def _bounds(self, advantage: Array, needed: Array) -> Array:
+    def bounds(self, advantage: Array, needed: Array) -> Array:
+        """The differences at which directions have just the advantage that is needed, rounded down."""
         bounds = advantage - needed
-        bounds *= 2.0 / self._count
-        bounds += self._design.tau - 8 * UNIT
-        return self._space.xp.clip(bounds, -1.0, 1.0)
+        bounds *= 2.0 / self.count
+        bounds += self.design.tau - 8 * UNIT
+        return self.space.xp.clip(bounds, -1.0, 1.0)
 
     @property
     def _is_sorted(self) -> bool:
         """Whether evidence is read in the order of totals: if that saves more exponentials than sorting costs."""
-        tile, n_stakes = self._space.tile, len(self._slopes)
-        is_worth_it = math.prod(self._pairs.shape) * n_stakes > tile >= self._matrix.size * n_stakes
-        return is_worth_it and self._space.is_numpy and not self._pairs.batch
+        tile, n_stakes = self.space.tile, len(self._slopes)
+        is_worth_it = math.prod(self.pairs.shape) * n_stakes > tile >= self.matrix.size * n_stakes
+        return is_worth_it and self.space.is_numpy and not self.pairs.batch
 
     def _tile_shape(self) -> tuple[int, int]:
         """Rows and columns of a tile: a square if they are sorted, and whole rows otherwise."""
-        *batch, n_rows, n_cols = self._pairs.shape
-        directions = max(1, self._space.tile // len(self._slopes))
+        *batch, n_rows, n_cols = self.pairs.shape
+        directions = max(1, self.space.tile // len(self._slopes))
         if self._is_sorted:
             edge = math.isqrt(directions)
             return min(edge, n_rows), min(edge, n_cols)
@@ -227,15 +284,15 @@ class Mixture:
         """Forget all models but these."""
         for penalty in self.penalties.values():
             penalty.keep(rows)
-        self._pairs, of_models = self._pairs.kept(rows)
-        self.totals = self._space.take(self.totals, of_models, axis=-1)
+        self.pairs, of_models = self.pairs.kept(rows)
+        self.totals = self.space.take(self.totals, of_models, axis=-1)
 
     def split(self) -> None:
         """Give every model two rows from now on: see :meth:`Directions.of_sides`."""
         for penalty in self.penalties.values():
             penalty.split()
-        self._pairs = Directions.of_sides(self._pairs.n_models, self._pairs.batch)
-        self.totals = self._space.xp.concat([self.totals, self.totals], axis=-1)
+        self.pairs = Directions.of_sides(self.pairs.n_models, self.pairs.batch)
+        self.totals = self.space.xp.concat([self.totals, self.totals], axis=-1)
 
     def state(self) -> State:
         """Everything accumulated but the totals and the count, as arrays."""
@@ -249,69 +306,7 @@ class Mixture:
         """Take over what :meth:`state` returned."""
         for centre, penalty in self.penalties.items():
             penalty.restore(with_prefix(state, f"{centre}-penalty."))
-        self.totals, self._count = self._space.asarray(totals), count
-
-
-class _Reader:
-    """Reads the features of the directions of a mixture, the models in the order of their totals if they are sorted.
-
-    Directions side by side in that order have near features, and few stakes matter to them.
-    """
-
-    def __init__(
-        self, mixture: Mixture, *, is_sorted: bool = False, bound: Bound = "lower", at: float | None = None
-    ) -> None:
-        self._space, self._pairs, count = mixture._space, mixture._pairs, mixture._count
-        self._n_features = mixture._matrix.shape[1]
-        self._features = [penalty.features(mixture._terms, bound) for penalty in mixture.penalties.values()]
-        # Summation of the items, then one addition a replicate; and the roundings of the product.
-        error = error_sign(bound) * (mixture._sum_error + count + 8 + 2 * mixture._terms) * UNIT
-        drift = count * (mixture._design.tau if at is None else at)
-        # Each side is a sum of numbers that are not negative, so that scaling it moves it in the right direction.
-        self._low = (mixture.totals[..., self._pairs.rows] + max(0.0, -drift)) * ((1.0 - error) / 2)
-        self._high = (mixture.totals[..., self._pairs.cols] + max(0.0, drift)) * ((1.0 + error) / 2)
-        self._orders: tuple[Rows, Rows] | None = None  # in which rows and columns are read
-        if is_sorted:
-            totals = to_numpy(mixture.totals)
-            self._orders = np.argsort(totals[self._pairs.rows]), np.argsort(totals[self._pairs.cols])
-
-    def _places(self, rows: slice, cols: slice) -> tuple[Places, Places]:
-        return (rows, cols) if self._orders is None else (self._orders[0][rows], self._orders[1][cols])
-
-    def advantage(self, rows: slice, cols: slice) -> Array:
-        """``T`` of some directions, rounded down; up, for an upper bound."""
-        some_rows, some_cols = self._places(rows, cols)
-        return (
-            self._space.take(self._low, some_rows)[..., :, None] - self._space.take(self._high, some_cols)[..., None, :]
-        )
-
-    def strip(self, rows: slice, cols: slice, *, with_selves: bool = False) -> Array:
-        """The features of some directions: features x (batch x) rows x columns.
-
-        A model against itself pays nothing and is no direction; without selves, its features are those of others.
-        """
-        advantage, xp, row = self.advantage(rows, cols), self._space.xp, 2
-        strip = self._space.empty(self._n_features, *advantage.shape)
-        strip[0, ...] = advantage
-        strip[1, ...] = 1.0
-        for read in self._features:
-            for part in read(*self._places(rows, cols)):
-                strip[row : row + part.shape[0], ...] = part
-                row += part.shape[0]
-        selves = slice(max(rows.start, cols.start), min(rows.stop, cols.stop))
-        if not with_selves and self._pairs.is_square and selves.start < selves.stop:
-            of_rows = slice(selves.start - rows.start, selves.stop - rows.start)
-            of_cols = slice(selves.start - cols.start, selves.stop - cols.start)
-            same = self._space.bools(np.eye(selves.stop - selves.start, dtype=np.bool_))
-            others = xp.max(strip[2:, ..., of_rows, :], axis=-1, keepdims=True)
-            strip[2:, ..., of_rows, of_cols] = xp.where(same, others, strip[2:, ..., of_rows, of_cols])
-        return strip
-
-    def in_place(self, found: Array) -> Array:
-        """What was found, rows and columns where they belong."""
-        if self._orders is None:
-            return found
-        return self._space.take_pairs(found, *map(np.argsort, self._orders))
+        self.totals, self.count = self.space.asarray(totals), count
 
 
 def unpredicted(design: Design, space: Space, pairs: Directions, bets: Bets, scores: Array) -> tuple[Mixture, Array]:
@@ -330,64 +325,18 @@ def unpredicted(design: Design, space: Space, pairs: Directions, bets: Bets, sco
     return mixture, means
 
 
-def joint_lower_bounds(looks: Sequence[tuple[Mixture, float]], n_directions: float) -> Array:
-    """Lower bounds of the differences from a sum of the evidence of mixtures that were fed one panel, with log weights.
-
-    Where a difference is larger by ``t``, every advantage is smaller by ``t / 2``. So the advantages of all mixtures
-    are that of the last one and a constant for each, and the bound is where the last one has fallen to the root of the
-    sum: see :mod:`bbedge.core.margins`.
-    """
-    mixtures, log_weights = zip(*looks, strict=True)
-    last = mixtures[-1]
-    space, design, shape = last._space, last._design, last._pairs.shape
-    xp, widths = space.xp, [each._matrix.shape[1] - 2 for each in mixtures]
-    starts = [2 + len(mixtures) + sum(widths[:place]) for place in range(len(mixtures))]
-    matrix = np.zeros((sum(len(each._matrix) for each in mixtures), starts[-1] + widths[-1]))
-    row = 0
-    for place, (each, log_weight) in enumerate(zip(mixtures, log_weights, strict=True)):
-        rows = slice(row, row + len(each._matrix))
-        matrix[rows, 0], matrix[rows, 1] = each._matrix[:, 0], each._matrix[:, 1] + log_weight
-        matrix[rows, 2 + place] = each._matrix[:, 0]
-        matrix[rows, starts[place] : starts[place] + widths[place]] = each._matrix[:, 2:]
-        row = rows.stop
-    if matrix[:, 0].max() <= LEAST_SLOPE:
-        return space.zeros(*shape) - 1.0
-    terms = matrix.shape[1] + 12
-    lost = 8 * terms * UNIT * (float(matrix[:, 0].max()) + float(np.abs(matrix[:, 1]).max()))
-    target = math.log(n_directions / design.margin_alpha) + lost
-    out, readers = space.empty(*shape), [_Reader(each) for each in mixtures]
-    *batch, n_rows, n_cols = shape
-    for rows in _steps(n_rows, max(1, 2 * space.tile // max(1, matrix.shape[1] * n_cols * math.prod(batch)))):
-        strips = [reader.strip(rows, slice(0, n_cols)) for reader in readers]
-        advantage = strips[-1][0, ...]
-        parts = [strips[-1][:2, ...], *((each[:1, ...] - advantage[None, ...]) for each in strips)]
-        features = xp.concat([*parts, *(each[2:, ...] for each in strips)], axis=0)
-        flat = xp.reshape(features, (features.shape[0], -1))
-        needed = xp.reshape(least_advantage(space, matrix, flat, target), advantage.shape)
-        needed += 4 * terms * UNIT * (1.0 + xp.abs(needed))
-        out[..., rows, :] = last._bounds(readers[-1].advantage(rows, slice(0, n_cols)), needed)
-    return out
-
-
 def mixed_log_e(space: Space, log_groups: Array) -> Array:
     """The logarithm of the evidence, rounded down, from what groups of stakes add to it."""
     if log_groups.shape[0] == 1:
         return log_groups[0, ...]
-    value = _log_sum(space.xp, log_groups + 0.0)
+    value = log_sum(space.xp, log_groups + 0.0)
     value -= (2 * log_groups.shape[0] + 16) * UNIT * (1.0 + space.xp.abs(value))
     return value
 
 
-def _log_sum(xp: Any, exponents: Array) -> Array:  # noqa: ANN401 - libraries have no common type
-    """The logarithm of the sum of exponentials over the first axis; overwrites its argument."""
-    peak = xp.max(exponents, axis=0)
-    exponents -= peak
-    return peak + xp.log(xp.sum(xp.exp(xp.clip(exponents, NEGLIGIBLE, None)), axis=0))
-
-
-def _steps(n: int, step: int) -> Iterator[slice]:
-    for start in range(0, n, step):
-        yield slice(start, min(start + step, n))
+def _in_any(mask: Mask) -> Mask:
+    """Of stakes x (batch), which stakes have it in any repetition."""
+    return np.reshape(mask, (len(mask), -1)).any(axis=1)
 
 
 def _penalty(design: Design, bets: Bets, stakes: Floats, *, space: Space, pairs: Directions, reach: float) -> Penalty:
@@ -395,6 +344,14 @@ def _penalty(design: Design, bets: Bets, stakes: Floats, *, space: Space, pairs:
         return HoeffdingPenalty(stakes, bets.layout, space=space, pairs=pairs)
     if bets.kind == "betting":
         return BettingPenalty(stakes, bets.layout, space=space, pairs=pairs, reach=reach)
-    penalty = gram_penalty(bets.kind, stakes, bets.layout, space=space, pairs=pairs, reach=reach)
+    penalty = gram_penalty(
+        bets.kind,
+        stakes,
+        bets.layout,
+        space=space,
+        pairs=pairs,
+        reach=reach,
+        has_common_sums=has_common_sums(bets.kind, bets.layout, bets.stakes, pairs) if bets.stakes.horizons else None,
+    )
     penalty.unit = bets.unit or int(design.share < 1.0)  # worth it where views share the products
     return penalty

@@ -25,8 +25,7 @@ from bbedge.core.arrays import DAMAGE, DAMAGED, UNIT, Array, State, archive_byte
 from bbedge.core.checkpoint_evidence import FORFEITED, NOTHING
 from bbedge.core.design import Design
 from bbedge.core.item_batch import ItemBatch, RunOutcomes
-from bbedge.core.margins import product_lower_bounds
-from bbedge.core.mixture import joint_lower_bounds
+from bbedge.core.margins import joint_lower_bounds, product_lower_bounds
 from bbedge.core.penalties import Directions
 from bbedge.core.view_evidence import ViewEvidence, check_identity, identity
 from bbedge.errors import DataError

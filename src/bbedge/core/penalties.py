@@ -22,9 +22,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -100,6 +100,7 @@ class Penalty(ABC):
         self._pairs = pairs
         self._count = 0
         self._arrays: dict[str, Array] = {}  # (something x batch x) rows x columns, or models
+        self._places: Sequence[int] = ()  # of each stake in arrays that are kept per stake
 
     @abstractmethod
     def add(self, residuals: Columns, shift: float) -> None:
@@ -128,6 +129,25 @@ class Penalty(ABC):
         for name, array in self._arrays.items():
             if not self._is_of_pairs(array):
                 self._arrays[name] = self._space.xp.concat([array, array], axis=-1)
+
+    def join(self, parts: Sequence[Penalty]) -> None:
+        """Take over what penalties have accumulated over the same replicates that have these stakes, in their order."""
+        places = iter(self._places)
+        for part in parts:
+            self._count = part._count
+            for from_place in part._places:
+                to_place = next(places)
+                for name, array in self._arrays.items():
+                    array[to_place, ...] = part._arrays[name][from_place, ...]
+
+    def bet(self, stakes: Floats) -> None:
+        """Tell from the same sums what these stakes pay, where no stake changes the sums."""
+        raise NotImplementedError
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether there is anything to pay for, here or where sums are handed on."""
+        return True
 
     def _is_of_pairs(self, array: Array) -> bool:
         return bool(array.ndim == 3 + len(self._pairs.batch))  # and else of models
@@ -215,19 +235,21 @@ class BettingPenalty(Penalty):
         """``reach`` is the largest possible ``-x``: 1 for any prediction, ``mu0`` for the null value."""
         super().__init__(space, pairs)
         shares = layout.relative_weights
-        self._stakes, of_stake = np.unique(stakes, return_inverse=True)
+        self._stakes, of_stake = _each_once(stakes)
+        self._places = of_stake.tolist()
         self.coefficients = np.eye(len(self._stakes))[of_stake]
         self._n_blocks = len(shares)
         # A share of zero is a factor of one.
         self._shares = space.asarray(np.concatenate([shares, np.zeros(-self._n_blocks % _DEGREES[0])]))
         self._is_uniform = bool(np.all(shares == 1.0))  # what is padded has no residuals either
         self._arrays["sums"] = space.zeros(len(self._stakes), *pairs.shape)
-        bets = self._stakes * reach
+        largest = np.reshape(self._stakes, (len(self._stakes), -1)).max(axis=1)  # of any repetition
+        bets = largest * reach
         degrees = [next(k for k in _DEGREES if _cancelled(bet, k) <= _CANCELLED) for bet in bets.tolist()]
         # A factor 1 + z >= 1 - b with a residual wrong by a few roundings is wrong by that times u / (1 - b) in its
         # logarithm; the linear term adds a run's worth of roundings; a polynomial what its terms may cancel.
         per_bet = (2 * (layout.roundings + 8) + 8) / (1.0 - bets) + _RUN + 8
-        roundoff = UNIT * (shares.sum() * self._stakes * per_bet + 4 * self._n_blocks)
+        roundoff = UNIT * (shares.sum() * largest * per_bet + 4 * self._n_blocks)
         lost = [_cancelled(bet, degree) for bet, degree in zip(bets.tolist(), degrees, strict=True)]
         roundoff += UNIT * self._n_blocks * np.array(lost)
         self._roundoff_there = space.asarray(roundoff)
@@ -235,7 +257,8 @@ class BettingPenalty(Penalty):
         for degree in sorted(set(degrees)):  # the larger the stake, the lower the degree
             some = slice(degrees.index(degree), len(degrees) - degrees[::-1].index(degree))
             both = np.concatenate([self._stakes[some], -self._stakes[some]])  # of a bet, and of the opposite one
-            self._powers.append((degree, some, space.asarray(both[:, None] ** np.arange(1, degree + 1))))
+            powers = np.moveaxis(both, 0, -1)[..., None] ** np.arange(1, degree + 1)
+            self._powers.append((degree, some, space.asarray(powers)))  # (batch x) stakes x degrees
 
     def add(self, residuals: Columns, shift: float) -> None:
         """See :class:`Penalty`."""
@@ -274,7 +297,9 @@ class BettingPenalty(Penalty):
             self._add_logs(bet - moved, logs[:1, ...])
             if square:
                 self._add_logs(-bet - moved, logs[1:, ...])
-        stakes, moved = self._space.column(self._stakes, linear.ndim + 1), float(xp.sum(self._shares)) * shift
+        moved = float(xp.sum(self._shares)) * shift
+        one_by_one = (1,) * (linear.ndim + 1 - self._stakes.ndim)
+        stakes = self._space.asarray(np.reshape(self._stakes, (*self._stakes.shape, *one_by_one)))
         self._arrays["sums"][..., rows, cols] += stakes * (linear - moved) - logs[0, ...]
         if square:  # the corner on the diagonal is in both halves
             back = (stakes * (-linear - moved) - logs[1, ...])[..., rows.stop - rows.start :]
@@ -286,17 +311,15 @@ class BettingPenalty(Penalty):
         for degree, some, powers in self._powers:
             while coefficients.shape[0] < degree:
                 coefficients = _doubled(self._space, coefficients)
-            flat = xp.reshape(coefficients, (degree, -1))
-            n_sides, n_stakes = logs.shape[0], powers.shape[0] // 2
+            n_sides, n_stakes = logs.shape[0], powers.shape[-2] // 2
             # As many stakes at once as a temporary may hold, and both sides if it holds all stakes.
-            step = min(n_stakes, max(1, self._space.tile // flat.shape[1]))
+            step = min(n_stakes, max(1, self._space.tile // math.prod(coefficients.shape[1:])))
             together = n_sides if step == n_stakes else 1
             for side in range(0, n_sides, together):
                 for start in range(0, n_stakes, step):
                     stop = min(start + step, n_stakes)
-                    values = powers[side * n_stakes + start : (side + together - 1) * n_stakes + stop, :] @ flat
-                    values += 1.0
-                    product = xp.prod(xp.reshape(values, (values.shape[0], *coefficients.shape[1:])), axis=1)
+                    chosen = powers[..., side * n_stakes + start : (side + together - 1) * n_stakes + stop, :]
+                    product = _product(chosen, coefficients, xp)
                     found = xp.reshape(xp.log(product), (together, stop - start, *bet.shape[1:]))
                     logs[side : side + together, some.start + start : some.start + stop, ...] += found
 
@@ -317,6 +340,34 @@ class BettingPenalty(Penalty):
 def _cancelled(bet: float, degree: int) -> float:
     """Roundings that a factor of ``1 - b`` or more may lose in a polynomial, whose terms add up to ``(1 + b)^k``."""
     return 0.0 if degree == 1 else 16 / degree * ((1.0 + bet) / (1.0 - bet)) ** degree
+
+
+def _each_once(stakes: Floats) -> tuple[Floats, Rows]:
+    """Rising stakes, and the place of each in them; of repetitions with stakes of their own, by the largest."""
+    if stakes.ndim == 1:
+        return np.unique(stakes, return_inverse=True)
+    order = np.argsort(np.reshape(stakes, (len(stakes), -1)).max(axis=1), kind="stable")
+    return stakes[order], np.argsort(order)
+
+
+def _product(powers: Array, coefficients: Array, xp: Any) -> Array:  # noqa: ANN401 - libraries have no common type
+    """The product of one plus each polynomial of every stake: stakes x (batch x) rows x columns.
+
+    The coefficients are degree x polynomials x (batch x) rows x columns, the powers stakes x degree; where repetitions
+    have stakes of their own, batch x stakes x degree.
+    """
+    degree, *shape = coefficients.shape
+    if len(powers.shape) == 2:
+        values = powers @ xp.reshape(coefficients, (degree, -1))
+        values += 1.0
+        return xp.prod(xp.reshape(values, (-1, *shape)), axis=1)
+    count, *batch, n_rows, n_cols = shape
+    last = len(batch) + 2
+    first = xp.permute_dims(coefficients, (*range(2, last), 0, 1, last, last + 1))
+    values = powers @ xp.reshape(first, (*batch, degree, -1))
+    values += 1.0
+    product = xp.prod(xp.reshape(values, (*batch, -1, count, n_rows, n_cols)), axis=len(batch) + 1)
+    return xp.moveaxis(product, len(batch), 0)
 
 
 def _doubled(space: Space, coefficients: Array) -> Array:

@@ -24,6 +24,11 @@ class Predictor(ABC):
         self._count = 0
 
     @property
+    def sums(self) -> Array:
+        """The sums of the block means so far."""
+        return self._sums
+
+    @property
     def shift(self) -> float:
         """What is added to every pair's prediction of the next replicate."""
         return 0.0
@@ -149,9 +154,11 @@ class TwoWay(Predictor):
         self._fit = None
 
 
-def predictor_for(design: Design, space: Space, *, batch: tuple[int, ...] = ()) -> Predictor:
-    """A fresh predictor of the design's rule for all its models."""
-    shape = (*batch, len(design.models), design.layout.count)
+def predictor_for(
+    design: Design, space: Space, *, batch: tuple[int, ...] = (), n_models: int | None = None
+) -> Predictor:
+    """A fresh predictor of the design's rule for all its models, or for so many rows."""
+    shape = (*batch, n_models or len(design.models), design.layout.count)
     if design.prediction == "two-way":
         return TwoWay(space, shape)
     return RunningMean(space, shape, design)

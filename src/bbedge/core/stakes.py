@@ -21,11 +21,21 @@ if TYPE_CHECKING:
 CENTRED_MAX = 0.95
 """Largest stake that may be used with any prediction in [0, 1]."""
 
+LAST_ENTRY = 13
+"""The replicate after which the last fitted stakes enter, at the latest."""
+
+LEAST_PLANNED = 4
+"""With fewer planned replicates no stake is fitted: it could hardly bet."""
+
 _PAPER_COUNT = 41
 _DESIGN_COUNT = 12
 _KAPPA_MIN, _KAPPA_MAX = 1 / 80, 25.0
 _NOISY_FOR = 16  # beyond 400 planned replicates, kappa grows by one for so many of them
 _WAIT = 0.7
+_EARLY_COUNT, _EARLY_MAX = 5, 0.6  # of the stakes that do not wait, and the noise that the last of them is made for
+_LATE_COUNT, _NEAREST, _FARTHEST = 7, 9.0, 225.0  # of the fitted stakes, and the replicates that they are made for
+_PLANNED_TIMES = 1.5  # noise that helps or harms makes some directions take longer than planned
+_LOOK_ON = 0.06  # the part of its horizon that a fitted stake looks on
 _CLOSE = 1e-12  # weights whose sum is this near one add up to one
 _LARGEST = 200.0  # reached at tau below -0.99 only; no product of 128 factors overflows
 
@@ -37,24 +47,25 @@ def wide_max(mu0: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stakes:
-    """A finite mixture of stakes, fixed before the first panel.
+    """A finite mixture of stakes, fixed before the first panel up to those that a rule chooses when they enter.
 
     >>> paper_stakes().values[-1]
     0.95
     """
 
     values: tuple[float, ...]
-    """The stakes, each at least 0."""
+    """The stakes that are known from the start, each at least 0."""
     weights: tuple[float, ...]
-    """Mixture weights, at least 0, with sum 1."""
+    """Mixture weights, at least 0, with sum 1: those of the values, then those of the horizons."""
+    horizons: tuple[float, ...] = ()
+    """For how many replicates each stake is made that is fitted to the noise when it enters."""
 
     def __post_init__(self) -> None:
         if not self.values:
             raise DomainError("the stake grid is empty; give at least one stake")
-        if len(self.values) != len(self.weights):
-            raise DomainError(
-                f"{len(self.values)} stakes but {len(self.weights)} mixture weights; give one weight per stake"
-            )
+        count = len(self.values) + len(self.horizons)
+        if count != len(self.weights):
+            raise DomainError(f"{count} stakes but {len(self.weights)} mixture weights; give one weight per stake")
         for value in self.values:
             if not (math.isfinite(value) and value >= 0.0):
                 raise DomainError(f"stake {value} is not allowed; stakes are finite and at least 0")
@@ -72,7 +83,7 @@ class Stakes:
 
     def check_rule(self, own: Stakes, rule: str) -> None:
         """Refuse values that are not those of a rule: the hash of a design stands for them by the rule's name."""
-        pairs = ((own.values, self.values), (own.weights, self.weights))
+        pairs = ((own.values, self.values), (own.weights, self.weights), (own.horizons, self.horizons))
         if not all(len(one) == len(other) and np.allclose(one, other, rtol=1e-12, atol=0.0) for one, other in pairs):
             raise DesignError(f"these are not the {rule} stakes of this design; call other grids given")
 
@@ -134,18 +145,56 @@ def paper_stakes() -> Stakes:
     )
 
 
-def design_stakes(
-    *, alpha: float, cap: float, n_directions: float, effective_blocks: float, runs: int | None = None
-) -> Stakes:
-    """Twelve stakes fitted to the size of the design, from one quiet replicate to a hundred noisy ones.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StakeSize:
+    """What decides, beside the noise, which stake certifies first. Nothing of it depends on a score."""
 
-    The stake that certifies first when the block noise has accumulated to ``kappa`` per block is near
-    ``sqrt(2 log(H / alpha) / (M_eff kappa))``; the result is capped, for instance at :func:`wide_max`. ``runs`` is the
-    planned number of replicates, for which the grid of ``kappa`` is made. Nothing here depends on a score.
+    alpha: float
+    cap: float
+    """The largest stake, for instance :func:`wide_max`."""
+    n_directions: float
+    effective_blocks: float
+
+    def stake(self, kappa: float) -> float:
+        """The stake that certifies about first when the noise of a block has accumulated to ``kappa``.
+
+        That is near ``sqrt(2 log(H / alpha) / (M_eff kappa))``.
+        """
+        budget, spread = 2.0 * math.log(self.n_directions / self.alpha), self.effective_blocks * kappa
+        return min(self.cap, math.sqrt(budget / spread)) if spread > 0.0 else self.cap
+
+
+def design_stakes(size: StakeSize, runs: int | None = None) -> Stakes:
+    """Twelve stakes for the size of a design, from one quiet replicate to a hundred noisy ones.
+
+    ``runs`` is the planned number of replicates, for which the grid of ``kappa`` is made.
     """
-    budget = 2.0 * math.log(n_directions / alpha)
-    values = (min(cap, math.sqrt(budget / (effective_blocks * kappa))) for kappa in _kappas(runs))
-    return Stakes(values=tuple(values), weights=(1.0 / _DESIGN_COUNT,) * _DESIGN_COUNT)
+    values = tuple(size.stake(kappa) for kappa in _kappas(runs))
+    return Stakes(values=values, weights=(1.0 / _DESIGN_COUNT,) * _DESIGN_COUNT)
+
+
+def fitted_stakes(size: StakeSize, runs: int | None = None) -> Stakes:
+    """Five stakes for quiet scores from the start, and seven that are fitted to the noise once it has been seen.
+
+    ``runs`` is the planned number of replicates, for which the horizons are made.
+    """
+    last = _FARTHEST if runs is None else _PLANNED_TIMES * runs
+    values = (size.stake(kappa) for kappa in _geometric(_KAPPA_MIN, _EARLY_MAX, _EARLY_COUNT))
+    return Stakes(
+        values=tuple(values),
+        weights=(1.0 / 15,) * _EARLY_COUNT + (2.0 / 21,) * _LATE_COUNT,
+        horizons=_geometric(min(_NEAREST, last), last, _LATE_COUNT),
+    )
+
+
+def fitted_entries(stakes: Stakes) -> tuple[int, ...]:
+    """The replicates after which the stakes enter staggered e-Holm, of which those with a horizon are fitted then.
+
+    >>> fitted_entries(fitted_stakes(StakeSize(alpha=0.05, cap=1.9, n_directions=2, effective_blocks=10)))
+    (0, 0, 0, 0, 0, 2, 2, 2, 2, 4, 7, 13)
+    """
+    late = (min(LAST_ENTRY, max(2, math.floor(_LOOK_ON * each + 1e-9))) for each in stakes.horizons)
+    return (0,) * len(stakes.values) + tuple(late)
 
 
 def design_entries(runs: int | None = None) -> tuple[int, ...]:
@@ -164,8 +213,11 @@ def design_entries(runs: int | None = None) -> tuple[int, ...]:
 def _kappas(runs: int | None) -> tuple[float, ...]:
     """A geometric grid of accumulated noise: from that of the quietest scores to that of all planned replicates."""
     most = _KAPPA_MAX if runs is None else max(min(_KAPPA_MAX, runs / 4), runs / _NOISY_FOR)
-    ratio = most / _KAPPA_MIN
-    return tuple(_KAPPA_MIN * ratio ** (g / (_DESIGN_COUNT - 1)) for g in range(_DESIGN_COUNT))
+    return _geometric(_KAPPA_MIN, most, _DESIGN_COUNT)
+
+
+def _geometric(first: float, last: float, count: int) -> tuple[float, ...]:
+    return tuple(first * (last / first) ** (place / (count - 1)) for place in range(count))
 
 
 def given_stakes(values: Sequence[float], weights: Sequence[float] | None = None) -> Stakes:

@@ -59,8 +59,8 @@ EvidenceKind = Literal["bernstein", "hoeffding", "sharp", "betting"]
 PredictionRule = Literal["running-mean", "two-way"]
 """How the next block score is guessed from earlier replicates."""
 
-StakeRule = Literal["paper", "design"]
-"""Where the stake grid comes from."""
+StakeRule = Literal["fitted", "design", "paper"]
+"""Where the stakes come from: the noise that was seen before they enter, the size of the design, or the paper."""
 
 Holm = Literal["direct", "staggered"]
 """How evidence becomes edges: every look by itself, or with stakes that enter one after the other and with memory."""
