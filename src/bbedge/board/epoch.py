@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from msgspec import UNSET
 from msgspec.structs import asdict
 from numpy.typing import NDArray
 
@@ -32,6 +33,7 @@ from bbedge.records.events import (
     ViewOutcome,
     upto_at,
 )
+from bbedge.records.values import changed
 from bbedge.text import quoted
 
 
@@ -96,6 +98,11 @@ def _joined(
         log_w=of_pairs["log_w"] if any(board.log_w is not None for _, board in of_stages) else None,
         mean_bounds=of_means["mean_bounds"] if has_intervals else None,
         best_mean_bounds=of_means["best_mean_bounds"] if has_intervals else None,
+        fitted_stakes=tuple(
+            changed(each, newcomer=stage.newcomer or UNSET)
+            for stage, board in of_stages
+            for each in board.fitted_stakes
+        ),
     )
     plan = first_run_plan(design)
     if plan is None:

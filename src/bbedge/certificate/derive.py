@@ -109,7 +109,8 @@ def of_view(whole: Document, view: ViewRecord) -> Document:
     own: dict[str, Any] = {key: getattr(view, key) for key in _DESIGN_OF_VIEW}
     if whole.design.target == "both":
         own |= {"target": view.target, "alpha": whole.design.target_alpha}
-        own |= {"holm": "direct", "checkpoints": UNSET} if view.target else {"looks": UNSET, "look_weights": UNSET}
+        of_new_items = {"stakes": "design", "holm": "direct", "checkpoints": UNSET}
+        own |= of_new_items if view.target else {"looks": UNSET, "look_weights": UNSET}
     return msgspec.structs.replace(
         whole,
         design=msgspec.structs.replace(whole.design, **own),

@@ -199,6 +199,7 @@ def _conclusions(
         current_edges=current,
         unresolved=named_pairs(pairs.names, graph.unresolved_pairs) if whole else None,
         equal=equal if whole or equal is msgspec.UNSET else None,
+        fitted_stakes=leaderboard.fitted_stakes or msgspec.UNSET,
         top_k=top_sets(pairs.names, graph) if whole else None,
         counts=counts(graph, graph.n_edges, pairs.current.n_edges),
         certified_k=graph.cuts,

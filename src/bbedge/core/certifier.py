@@ -23,6 +23,7 @@ from bbedge.core.checkpoints import (
 from bbedge.core.conclusions import Leaderboard
 from bbedge.core.design import Design
 from bbedge.core.eholm import Procedure, TestedTogether
+from bbedge.core.evidence import Evidence
 from bbedge.core.evidence_set import EvidenceSet
 from bbedge.core.graph import Graph
 from bbedge.core.looks import EarlyRecord, Look, LookCount, Recorder
@@ -247,6 +248,7 @@ class Certifier:
             looks=tuple(look for look in seen.looks if look.upto is None),
             history=None if seen.recorder is None else seen.recorder.history(),
             early=None if evidence.design.target else self._early(place),
+            fitted_stakes=evidence.fitted_stakes if isinstance(evidence, Evidence) else (),
         )
 
     def _early(self, place: int) -> EarlyRecord | None:

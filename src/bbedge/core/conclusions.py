@@ -16,6 +16,7 @@ from bbedge.core.graph import Crossed, Graph, crossed_intervals
 from bbedge.core.looks import EarlyRecord, History, LookCount
 from bbedge.core.scores import Origin, Scores
 from bbedge.errors import Argument, DesignError, DomainError
+from bbedge.records.design import FittedStake
 from bbedge.records.notes import Note
 from bbedge.text import counted, display_names, listed, quoted
 
@@ -104,6 +105,8 @@ class Leaderboard:
     """What identifies the scores that were certified; ``None`` if only panels were given."""
     early: EarlyRecord | None = None
     """What happened inside the first run; ``None`` if the design has no checkpoints."""
+    fitted_stakes: tuple[FittedStake, ...] = ()
+    """The stakes that were fitted to the noise when they entered; empty before any, or if the rule fits none."""
     of_board: Callable[[], Any] | None = None
     """Makes the certificate of a board's leaderboard, to which the ledger adds; ``None`` if it is not of a board."""
 

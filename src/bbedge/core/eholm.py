@@ -13,6 +13,7 @@ from bbedge.core.arrays import UNIT, Array, Floats, namespace, to_numpy
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
 from bbedge.core.looks import Look
+from bbedge.core.mixture import mixed_log_e
 from bbedge.core.new_items import NewItemsEvidence
 from bbedge.core.paths import closure, closure_by_products
 from bbedge.core.staggered import Wealth
@@ -201,6 +202,7 @@ class TestedTogether:
         if self.rule == "staggered":
             staggered = [view for view in self._views if isinstance(view, Evidence)]
             self._evidence = [view.log_groups() for view in staggered]
+            self._own = [view.own_groups(found) for view, found in zip(staggered, self._evidence, strict=True)]
             self._wealth = Wealth(staggered, self._evidence)
         else:
             self._evidence = [view.log_e() for view in self._views]
@@ -239,10 +241,10 @@ class TestedTogether:
 
     def log_e(self, place: int) -> Array:
         """The evidence of a view."""
-        view, found = self._views[self.places.index(place)], self._evidence[self.places.index(place)]
-        if self.rule != "staggered" or not isinstance(view, Evidence):
-            return found
-        return view.log_e_of(found)
+        if self.rule != "staggered":
+            return self._evidence[self.places.index(place)]
+        view, own = self._views[self.places.index(place)], self._own[self.places.index(place)]
+        return view.tested_only(mixed_log_e(self._space, own))
 
     def log_w(self, place: int, stands: Sequence[Array]) -> Array:
         """The wealth of staggered e-Holm of the directions of a view, given what stands in all views."""

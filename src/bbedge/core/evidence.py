@@ -22,17 +22,18 @@ from bbedge.core.arrays import (
     with_prefix,
 )
 from bbedge.core.bounds import MeanBounds
-from bbedge.core.checkpoint_evidence import FORFEITED, EarlyEvidence
+from bbedge.core.checkpoint_evidence import FORFEITED, NOTHING, EarlyEvidence
 from bbedge.core.design import Design
 from bbedge.core.margins import LateBets
 from bbedge.core.mixture import Feed, Mixture, mixed_log_e
-from bbedge.core.noise import FittedStake, SeenNoise
+from bbedge.core.noise import SeenNoise
 from bbedge.core.panels import both_sides, model_means
 from bbedge.core.penalties import Bound, Columns, Directions, Penalty
 from bbedge.core.predictions import Predictor, predictor_for
 from bbedge.core.stakes import EntryGroup
 from bbedge.core.view_evidence import ViewEvidence, check_identity, identity
 from bbedge.errors import DataError, DesignError
+from bbedge.records.design import FittedStake
 
 
 class Evidence(ViewEvidence):
@@ -217,25 +218,30 @@ class Evidence(ViewEvidence):
             nothing = self.space.zeros(*self._batch, self._active.size, self._active.size)
             return self.tested_only(self._with_frozen("log_e", nothing))
         if self._is_staggered or self._early is not None:
-            return self.log_e_of(self.log_groups())
+            return self.tested_only(mixed_log_e(self.space, self.own_groups(self.log_groups())))
         return self.tested_only(self._with_frozen("log_e", self._mixture.log_e()))
 
-    def log_e_of(self, groups: Array) -> Array:
-        """The evidence of every tested direction by itself, from what :meth:`log_groups` returned.
+    def own_groups(self, groups: Array) -> Array:
+        """What each group adds to the evidence of a direction by itself, from what :meth:`log_groups` returns now.
 
         Inside the first run, what has not entered is no evidence yet. Stakes that were fitted when they entered are
         evidence from then on: what they would have won before is theirs only beside what it is for other directions.
         """
         if self.checkpoint:
-            groups = groups[:1, ...]
-        elif self._noise is not None:
-            late = [math.log(group.weight) for group in self.groups[1:]]
-            own = groups + 0.0
-            for place, log_weight in enumerate(late, start=1):
-                won = own[place, ...] - self._entries[place] if place in self._entries else 0.0
-                own[place, ...] = won + log_weight * (1.0 + 4 * UNIT)
-            groups = own
-        return self.tested_only(mixed_log_e(self.space, groups))
+            return groups[:1, ...]
+        if self._noise is None:
+            return groups
+        own = groups + 0.0
+        for place, group in enumerate(self.groups[1:], start=1):
+            won = own[place, ...] - self._entries[place] if place in self._entries else 0.0
+            own[place, ...] = won + math.log(group.weight) * (1.0 + 4 * UNIT)
+        if self._frozen:
+            space, n_models = self.space, len(self.design.models)
+            stopped = np.ones((n_models, n_models), dtype=np.bool_)
+            stopped[np.ix_(self._active, self._active)] = False
+            had = [space.asarray(self._frozen["log_e"]), *[space.zeros(n_models, n_models) + NOTHING] * (len(own) - 1)]
+            own = space.xp.where(space.bools(stopped), space.xp.stack(had), own)
+        return own
 
     def log_e_above(self, difference: float) -> Array:
         """Logarithm of the evidence that differences exceed this one, which may be below zero, on the [0, 1] scale.

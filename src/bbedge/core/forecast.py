@@ -19,14 +19,14 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import logsumexp, ndtr
+from scipy.special import ndtr
 
 from bbedge.core.arrays import Floats
 from bbedge.core.checkpoint_evidence import checkpoint_kind, checkpoint_stakes
 from bbedge.core.checkpoints import LEAST_BLOCKS, Checkpoint, Checkpoints, first_run_plan
 from bbedge.core.design import Design
 from bbedge.core.penalties import bernstein_psi, sharp_tail
-from bbedge.core.stakes import CENTRED_MAX, Stakes
+from bbedge.core.stakes import CENTRED_MAX, fitted_stakes
 from bbedge.errors import DomainError
 from bbedge.records.values import EvidenceKind, changed
 
@@ -100,7 +100,7 @@ class Forecast:
     def planned(self, replicates: int) -> Forecast:
         """The same with stakes made for this number of replicates, where the design may state one and does not."""
         design = self.design
-        if not design.has_memory or design.planned is not None or design.stakes != "design":
+        if not design.has_memory or design.planned is not None or design.stakes not in ("fitted", "design"):
             return self
         return replace(self, design=design.with_planned(replicates))
 
@@ -113,7 +113,7 @@ class Forecast:
 
     def _power(self, gap: float, replicates: int) -> float:
         mean = replicates * (gap - self.design.tau) / 2.0
-        return chance_above(self._reached(-self._penalties(gap, replicates)), mean, replicates * self._variance)
+        return chance_above(self._needed(gap, replicates), mean, replicates * self._variance)
 
     def smallest_gap(self, replicates: int, *, power: float = 0.8) -> float | None:
         """The smallest true difference that is certified with this power; ``None`` if even 1 is not."""
@@ -169,7 +169,8 @@ class Forecast:
         square = self.assumed.noise + self.assumed.unevenness + offset**2
         relative, counts = np.unique(design.layout.relative_weights, return_counts=True)
         paid = [float(counts @ bet_penalty(stake * relative, offset, square)) for stake in stakes.values]
-        needed = part._reached(math.log(checkpoint.weight) - share * np.array(paid))
+        gains = math.log(checkpoint.weight) - share * np.array(paid)
+        needed = total_needed(part._rates(stakes.values), np.log(stakes.weights) + gains, part.log_threshold)
         drawn = self.assumed.noise + self.assumed.unevenness * (1.0 - share)
         return chance_above(needed, share * offset, share * float(np.square(design.layout.weights).sum()) * drawn)
 
@@ -191,23 +192,63 @@ class Forecast:
         """Variance of a replicate's ``T``."""
         return float(np.square(self.design.layout.weights).sum() * self.assumed.noise / self.times)
 
-    @property
-    def _stakes(self) -> Stakes:
-        """The stakes of the design, made for so many times as many items."""
-        design = self.design
+    def _stakes(self) -> tuple[float, ...]:
+        """The stakes of the design, made for so many times as many items; those that are fitted, to what is assumed."""
+        design, size = self.design, self.design.stake_size(blocks=self.times)
+        if design.stakes == "fitted":
+            early = fitted_stakes(size).values
+            return (*early, *(size.stake(self.assumed.noise * horizon) for horizon in design.grid.horizons))
         if self.times == 1.0 or design.stakes != "design":
-            return design.grid
-        return design.rule_stakes(replicates=design.planned, blocks=self.times)
+            return design.grid.values
+        return design.rule_stakes(replicates=design.planned, blocks=self.times).values
 
-    def _reached(self, gains: Floats) -> float:
-        """The ``T`` at which the mixture reaches the threshold, from what every stake has besides it."""
-        stakes = self._stakes
-        rates = np.array(stakes.values) * self.times / self.design.layout.weights.max()
-        with np.errstate(divide="ignore"):
-            return total_needed(rates, np.log(stakes.weights) + gains, self.log_threshold)
+    def _rates(self, stakes: Sequence[float]) -> Floats:
+        return np.array(stakes) * self.times / self.design.layout.weights.max()
 
-    def _penalties(self, gap: float, replicates: int) -> Floats:
-        """Expected penalty of every stake after some replicates."""
+    def _needed(self, gap: float, replicates: int) -> float:
+        """The least ``T`` of at least 0 at which a direction is certified.
+
+        A group of stakes pays for the directions that it had at its entry. Those that enter at the start pay for all of
+        them. By the entry of the others, of each other pair one direction is taken as lost and one as where it began,
+        and of its own evidence as much has come as of the replicates.
+        """
+        design, stakes = self.design, self._stakes()
+        rates, weights = self._rates(stakes), np.array([w for w in design.grid.weights if w > 0.0])
+        present = np.array([weight > 0.0 for weight in design.grid.weights])
+        if not present.all():
+            stakes = tuple(stake for stake, there in zip(stakes, present, strict=True) if there)
+            rates = rates[present]
+        bets, cash = list[tuple[int, Floats, Floats, Floats]](), 0.0
+        for group in design.entry_groups:
+            own = list(group.stakes)
+            if group.after >= replicates:
+                cash += group.weight
+                continue
+            of_group = [stakes[place] for place in own]
+            gains = np.log(weights[own]) - self._penalties(of_group, gap, replicates)
+            then = np.log(weights[own] / group.weight) - self._penalties(of_group, gap, group.after)
+            bets.append((group.after, rates[own], gains, then))
+        one_way = design.n_directions - np.count_nonzero(design.tested & design.tested.T) / 2
+        others = math.log(max(1e-300, one_way / design.share - 1.0))
+
+        def short(total: float) -> float:
+            parts = [math.log(cash)] if cash else []
+            for after, of_group, gains, then in bets:
+                ahead = float(np.logaddexp.reduce(then + of_group * total * after / replicates))
+                paid = math.log(design.n_directions / design.share) if not after else float(np.logaddexp(ahead, others))
+                parts.append(float(np.logaddexp.reduce(gains + of_group * total)) - paid)
+            return float(np.logaddexp.reduce(parts)) + math.log(design.certificate_alpha)
+
+        if short(0.0) >= 0.0:
+            return 0.0
+        # The first group alone certifies here, and every group has more the larger the total is.
+        _, of_first, gains, _ = bets[0]
+        positive = of_first > 0.0
+        enough = float(np.min((self.log_threshold - gains[positive]) / of_first[positive]))
+        return float(brentq(short, 0.0, enough + 1e-9, xtol=1e-10))
+
+    def _penalties(self, stakes: Sequence[float], gap: float, replicates: int) -> Floats:
+        """Expected penalty of stakes after some replicates."""
         relative, counts = np.unique(self.design.layout.relative_weights, return_counts=True)
         offset = (gap - self.design.tau) / 2.0
         apart = self.assumed.unevenness + offset**2  # how far blocks lie from the null value, squared
@@ -217,7 +258,7 @@ class Forecast:
         learnt = self.assumed.noise * (1.0 + past / (1.0 + past) ** 2) + apart / (1.0 + past) ** 2
         unlearnt = np.full(replicates, self.assumed.noise + apart)
         total = []
-        for stake in self._stakes.values:
+        for stake in stakes:
             squares, reach = (unlearnt, self.design.mu0) if stake > CENTRED_MAX else (learnt, 1.0)
             paid = (
                 penalty(self.design.evidence, stake * size, squares, reach=reach).sum() for size in relative.tolist()
@@ -252,7 +293,7 @@ def total_needed(rates: Floats, constants: Floats, log_threshold: float) -> floa
     """The least ``T`` of at least 0 at which the exponentials of ``constants + rates * T`` add up to a threshold."""
 
     def short(total: float) -> float:
-        return float(logsumexp(constants + rates * total)) - log_threshold
+        return float(np.logaddexp.reduce(constants + rates * total)) - log_threshold
 
     # The best single stake needs no more than this; the mixture can need less, but not a negative sum.
     positive = rates > 0.0

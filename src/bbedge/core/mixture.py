@@ -13,7 +13,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
@@ -336,7 +335,7 @@ def mixed_log_e(space: Space, log_groups: Array) -> Array:
 
 def _in_any(mask: Mask) -> Mask:
     """Of stakes x (batch), which stakes have it in any repetition."""
-    return np.reshape(mask, (len(mask), -1)).any(axis=1)
+    return np.asarray(np.reshape(mask, (len(mask), -1)).any(axis=1))
 
 
 def _penalty(design: Design, bets: Bets, stakes: Floats, *, space: Space, pairs: Directions, reach: float) -> Penalty:

@@ -9,7 +9,6 @@ right to the last bit for the guarantee; see ``docs/guarantees.md``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,20 +16,6 @@ from bbedge.core.arrays import Array, Floats, Rows, Space, State, to_numpy
 from bbedge.core.panels import BlockLayout
 from bbedge.core.penalties import Directions
 from bbedge.core.stakes import StakeSize
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FittedStake:
-    """A stake that was chosen when it entered."""
-
-    horizon: float
-    """For how many replicates it is made."""
-    after: int
-    """The replicate after which it entered."""
-    noise: float
-    """The noise of a block up to then."""
-    stake: float
-    """What was chosen."""
 
 
 class SeenNoise:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 CENTRED_MAX = 0.95
 """Largest stake that may be used with any prediction in [0, 1]."""
 
+LATE_COUNT = 7
+"""Stakes that are fitted to the noise."""
+
 LAST_ENTRY = 13
 """The replicate after which the last fitted stakes enter, at the latest."""
 
@@ -32,8 +35,8 @@ _DESIGN_COUNT = 12
 _KAPPA_MIN, _KAPPA_MAX = 1 / 80, 25.0
 _NOISY_FOR = 16  # beyond 400 planned replicates, kappa grows by one for so many of them
 _WAIT = 0.7
-_EARLY_COUNT, _EARLY_MAX = 5, 0.6  # of the stakes that do not wait, and the noise that the last of them is made for
-_LATE_COUNT, _NEAREST, _FARTHEST = 7, 9.0, 225.0  # of the fitted stakes, and the replicates that they are made for
+_EARLY_COUNT, _EARLY_MAX = 5, 0.6  # of the stakes that do not wait, and the noise that the last is made for
+_NEAREST, _FARTHEST = 9.0, 225.0  # replicates that the fitted stakes are made for
 _PLANNED_TIMES = 1.5  # noise that helps or harms makes some directions take longer than planned
 _LOOK_ON = 0.06  # the part of its horizon that a fitted stake looks on
 _CLOSE = 1e-12  # weights whose sum is this near one add up to one
@@ -178,13 +181,23 @@ def fitted_stakes(size: StakeSize, runs: int | None = None) -> Stakes:
 
     ``runs`` is the planned number of replicates, for which the horizons are made.
     """
-    last = _FARTHEST if runs is None else _PLANNED_TIMES * runs
     values = (size.stake(kappa) for kappa in _geometric(_KAPPA_MIN, _EARLY_MAX, _EARLY_COUNT))
     return Stakes(
         values=tuple(values),
-        weights=(1.0 / 15,) * _EARLY_COUNT + (2.0 / 21,) * _LATE_COUNT,
-        horizons=_geometric(min(_NEAREST, last), last, _LATE_COUNT),
+        weights=(1.0 / 15,) * _EARLY_COUNT + (2.0 / 21,) * LATE_COUNT,
+        horizons=fitted_horizons(runs),
     )
+
+
+def fitted_horizons(runs: int | None = None) -> tuple[float, ...]:
+    """For how many replicates the fitted stakes are made, if so many are planned."""
+    last = _FARTHEST if runs is None else _PLANNED_TIMES * runs
+    return _geometric(min(_NEAREST, last), last, LATE_COUNT)
+
+
+def fitted_entry(horizon: float) -> int:
+    """The replicate after which a stake enters that is made for so many."""
+    return min(LAST_ENTRY, max(2, math.floor(_LOOK_ON * horizon + 1e-9)))
 
 
 def fitted_entries(stakes: Stakes) -> tuple[int, ...]:
@@ -193,8 +206,7 @@ def fitted_entries(stakes: Stakes) -> tuple[int, ...]:
     >>> fitted_entries(fitted_stakes(StakeSize(alpha=0.05, cap=1.9, n_directions=2, effective_blocks=10)))
     (0, 0, 0, 0, 0, 2, 2, 2, 2, 4, 7, 13)
     """
-    late = (min(LAST_ENTRY, max(2, math.floor(_LOOK_ON * each + 1e-9))) for each in stakes.horizons)
-    return (0,) * len(stakes.values) + tuple(late)
+    return (0,) * len(stakes.values) + tuple(map(fitted_entry, stakes.horizons))
 
 
 def design_entries(runs: int | None = None) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from msgspec import UNSET, Meta, UnsetType
 from numpy.typing import NDArray
 
 from bbedge.records.board import BoardRecord
-from bbedge.records.design import Blocks, DesignRecord, Pilot, Weights
+from bbedge.records.design import Blocks, DesignRecord, FittedStake, Pilot, Weights
 from bbedge.records.notes import Note
 from bbedge.records.reading import ReadingRecord
 from bbedge.records.values import (
@@ -261,6 +261,8 @@ class Conclusions(Record, frozen=True, kw_only=True):
     equal: tuple[Pair, ...] | UnsetType | None = UNSET
     """Pairs whose difference the margins bound by the equal_within of the design either way, certified or not; absent
     if the design does not state it."""
+    fitted_stakes: tuple[FittedStake, ...] | UnsetType = UNSET
+    """The stakes that were fitted to the noise and have entered; absent if there are none."""
     top_k: TopSets | None
     """For every k from 1 to one less than the number of models: the certified set, or null."""
     counts: Counts
@@ -303,9 +305,9 @@ class ViewRecord(Conclusions, frozen=True):
     blocks: Blocks
     """Its blocks: items that weigh nothing are left out."""
     stake_values: tuple[NotNegative, ...]
-    """Its stakes."""
+    """Its stakes that are known from the start."""
     stake_weights: tuple[NotNegative, ...]
-    """Their weights."""
+    """Their weights, then those of the stakes that are fitted to the noise when they enter."""
     target: Literal["new-items"] | UnsetType = UNSET
     """That it is about new items of the same kind, beside the same view of these items; absent if it is not."""
 

@@ -152,13 +152,28 @@ class Checkpoints(CheckpointRule, frozen=True, kw_only=True):
         return weight_of
 
 
+class FittedStake(Record, frozen=True, kw_only=True):
+    """A stake that was chosen when it entered, from the noise that had been seen by then."""
+
+    newcomer: Name | UnsetType = UNSET
+    """The added model whose comparisons it is of; absent for those that opened the benchmark version."""
+    horizon: NotNegative
+    """For how many replicates it is made."""
+    after: Positive
+    """The replicate of its comparisons after which it entered."""
+    noise: NotNegative
+    """The noise of a block up to then, on the scale of half a difference."""
+    stake: NotNegative
+    """The stake that was chosen."""
+
+
 class DesignRecord(ResolvedOptions, frozen=True, kw_only=True, forbid_unknown_fields=False, eq=False):
     """What was frozen before the first score was seen."""
 
     stake_values: tuple[NotNegative, ...]
-    """The stakes."""
+    """The stakes that are known from the start."""
     stake_weights: tuple[NotNegative, ...]
-    """Their weights."""
+    """Their weights, then those of the stakes that are fitted to the noise when they enter."""
     family: FamilyKind
     """Which directions are tested."""
     directions: Positive

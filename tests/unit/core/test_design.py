@@ -97,8 +97,8 @@ def test_bb_edge():
 
 def test_bb_edge_x():
     design = make(method="bb-edge-x")
-    assert (design.evidence, design.prediction, design.stakes) == ("betting", "running-mean", "design")
-    assert len(design.grid.values) == 12
+    assert (design.evidence, design.prediction, design.stakes) == ("betting", "running-mean", "fitted")
+    assert (len(design.grid.values), len(design.grid.horizons), len(design.grid.weights)) == (5, 7, 12)
 
 
 def test_bb_edge_x_falls_back_to_sharp_exactly_beyond_the_limit(monkeypatch):
@@ -125,7 +125,7 @@ def test_blocks():
 
 def test_design_stakes_see_the_blocks_the_level_and_the_family():
     values = [
-        make(method="bb-edge-x", **options).grid.values[-1]
+        make(method="bb-edge-x", stakes="design", **options).grid.values[-1]
         for options in ({}, {"blocks": "one"}, {"alpha": 0.01}, {"candidate": ["a"]})
     ]
     assert len(set(values)) == 4
@@ -134,7 +134,7 @@ def test_design_stakes_see_the_blocks_the_level_and_the_family():
     assert values[3] == pytest.approx((2 * np.log(2 / 0.04) / (25 * 4)) ** 0.5, rel=1e-12)
     # With four replicates planned, kappa ends at 1; with two thousand, at 125.
     for planned, most in ((4, 1.0), (100, 25.0), (400, 25.0), (2000, 125.0)):
-        last = make(method="bb-edge-x", planned=planned).grid.values[-1]
+        last = make(method="bb-edge-x", stakes="design", planned=planned).grid.values[-1]
         assert last == pytest.approx(min(1.9, (2 * np.log(6 / 0.04) / (most * 4)) ** 0.5), rel=1e-12)
 
 
@@ -213,7 +213,7 @@ def test_what_bb_edge_x_has_of_its_own_is_in_the_hash():
         ({"planned": 0}, "a whole number of at least 1"),
         ({"planned": 2.5}, "a whole number of at least 1"),
         ({"planned": 3, "stakes": "paper"}, "has no meaning with paper stakes"),
-        ({"holm": "staggered", "stakes": "paper"}, "needs the design stakes"),
+        ({"holm": "staggered", "stakes": "paper"}, "needs fitted or design stakes"),
     ],
 )
 def test_what_a_method_does_not_have_is_refused(options, message):

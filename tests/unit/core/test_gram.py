@@ -35,12 +35,12 @@ def values_of(penalty, rows=None, cols=None, terms=16):
 
 
 def make(form, powers, of_block, *, largest, n_models, space=SPACE):
-    return form(powers, of_block, largest, space=space, pairs=Directions.all(n_models))
+    return form(*powers, of_block, largest, space=space, pairs=Directions.all(n_models))
 
 
 def powers_of(kind, stakes, shares, largest):
     penalty = gram_penalty(kind, stakes, layout_of(shares, largest), space=SPACE, pairs=Directions.all(2), reach=1.0)
-    return penalty._powers
+    return penalty._powers_of, stakes
 
 
 @pytest.mark.parametrize("rectangle", [False, True])
@@ -116,7 +116,7 @@ def test_a_rectangle_is_a_part_of_the_square(form, kind, shift):
     _, of_block = np.unique(shares, return_inverse=True)
     powers = powers_of(kind, np.array([0.3, 0.9]), shares, 2)
     square = make(form, powers, of_block, largest=2, n_models=5)
-    tile = form(powers, of_block, space=SPACE, pairs=Directions(rows=slice(0, 2), cols=slice(2, 5)), largest=2)
+    tile = form(*powers, of_block, space=SPACE, pairs=Directions(rows=slice(0, 2), cols=slice(2, 5)), largest=2)
     for _ in range(2):
         residuals = RNG.uniform(-1, 1, (5, 12))
         added(square, residuals, shift)
@@ -131,7 +131,7 @@ def test_a_batch_is_its_members(form):
     shares = RNG.choice([1.0, 0.5], 8)
     _, of_block = np.unique(shares, return_inverse=True)
     powers = powers_of("sharp", np.array([0.3, 0.9]), shares, 2)
-    batch = form(powers, of_block, space=SPACE, pairs=Directions.all(3, (2,)), largest=2)
+    batch = form(*powers, of_block, space=SPACE, pairs=Directions.all(3, (2,)), largest=2)
     residuals = RNG.uniform(-1, 1, (2, 3, 8))
     added(batch, residuals, 0.01)
     for member in range(2):
@@ -185,6 +185,6 @@ def test_a_penalty_is_never_below_its_exact_value(form, kind, shift):
                 exact = Fraction(0)
                 for m in range(40):
                     x = (Fraction(residuals[a, m]) - Fraction(residuals[b, m])) / 2 - Fraction(shift)
-                    exact += sum(Fraction(c[g, of_block[m]]) * x**j for j, c in powers.items())
+                    exact += sum(Fraction(c[g, of_block[m]]) * x**j for j, c in powers[0](powers[1]).items())
                 assert Fraction(values[g, a, b]) >= exact
                 assert values[g, a, b] == pytest.approx(float(exact), abs=1e-10)

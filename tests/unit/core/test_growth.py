@@ -127,7 +127,7 @@ def test_the_evidence_of_a_typical_path_is_the_forecast_s(kind):
         side = rng.permutation(np.repeat([0.4, -0.4], 200)) + 0.08
         evidence.update(np.stack([0.5 + side / 2, 0.5 - side / 2]))
     total = 6 * 0.04
-    constants = np.log(design.grid.weights) - forecast._penalties(0.08, 6)
+    constants = np.log(design.grid.weights) - forecast._penalties(design.grid.values, 0.08, 6)
     rates = np.array(design.grid.values) * 400
     expected = np.logaddexp.reduce(constants + rates * total)
     assert evidence.log_e()[0, 1] == pytest.approx(expected, rel=0.05)

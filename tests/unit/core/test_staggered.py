@@ -22,7 +22,7 @@ from bbedge.errors import DataError
 
 def design(n_models=4, n_items=6, **options):
     models, items = [f"m{i}" for i in range(n_models)], [f"q{i}" for i in range(n_items)]
-    return Design.make(models, items, **({"margin_share": 0.0} | options))
+    return Design.make(models, items, **({"margin_share": 0.0, "stakes": "design"} | options))
 
 
 def panels_of(rng, made, looks, means):

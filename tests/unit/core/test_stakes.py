@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from bbedge.core.stakes import Stakes, design_stakes, given_stakes, paper_stakes, wide_max
+from bbedge.core.stakes import Stakes, StakeSize, design_stakes, given_stakes, paper_stakes, wide_max
 from bbedge.errors import DomainError
 
 
@@ -28,7 +28,7 @@ def test_wide_max():
 def test_design_stakes_by_hand():
     # 2 log(2 / 0.05) = 7.377758908227872. With 100 blocks the first stake is sqrt(7.3777... * 80 / 100), above 1.9, and
     # the last is sqrt(7.3777... / (100 * 25)).
-    stakes = design_stakes(alpha=0.05, cap=wide_max(0.5), n_directions=2, effective_blocks=100.0)
+    stakes = design_stakes(StakeSize(alpha=0.05, cap=wide_max(0.5), n_directions=2, effective_blocks=100.0))
     assert stakes.weights == (1 / 12,) * 12
     assert len(stakes.values) == 12
     assert stakes.values[0] == pytest.approx(1.9, rel=1e-15)
@@ -42,7 +42,7 @@ def test_design_stakes_by_hand():
 
 
 def test_design_stakes_without_a_cap():
-    stakes = design_stakes(alpha=0.1, cap=wide_max(0.65), n_directions=12, effective_blocks=5000.0)
+    stakes = design_stakes(StakeSize(alpha=0.1, cap=wide_max(0.65), n_directions=12, effective_blocks=5000.0))
     budget = 2 * math.log(120)
     assert stakes.values[0] == pytest.approx(math.sqrt(budget * 80 / 5000), rel=1e-14)
     assert stakes.values[5] == pytest.approx(math.sqrt(budget / (5000 / 80 * 2000 ** (5 / 11))), rel=1e-13)
@@ -50,7 +50,7 @@ def test_design_stakes_without_a_cap():
 
 
 def test_design_stakes_are_capped_for_the_margin():
-    stakes = design_stakes(alpha=0.05, cap=wide_max(0.65), n_directions=2, effective_blocks=1.0)
+    stakes = design_stakes(StakeSize(alpha=0.05, cap=wide_max(0.65), n_directions=2, effective_blocks=1.0))
     assert stakes.values[0] == wide_max(0.65)
     assert max(stakes.values) <= 0.95 / 0.65 * (1 + 1e-15)
 

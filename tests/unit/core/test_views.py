@@ -11,7 +11,7 @@ from bbedge import Design, Scores, certify
 from bbedge.core.certifier import Certifier
 from bbedge.core.evidence import Evidence
 from bbedge.core.evidence_set import EvidenceSet
-from bbedge.core.stakes import design_entries, design_stakes, wide_max
+from bbedge.core.stakes import StakeSize, design_entries, fitted_stakes, wide_max
 from bbedge.core.views import allot_shares, category_weights, macro_weights
 from bbedge.errors import DataError, DesignError, DomainError
 
@@ -84,9 +84,10 @@ def test_every_view_has_the_stakes_of_its_size_and_share():
     made = design(shares={"math": 0.3})
     assert tuple(part.share for part in made.parts) == pytest.approx((0.35, 0.35, 0.3))
     for part, share, items in zip(made.parts, (0.35, 0.35, 0.3), (8, 3, 5), strict=True):
-        grid = design_stakes(
+        size = StakeSize(
             alpha=made.certificate_alpha, cap=wide_max(0.5), n_directions=6 / share, effective_blocks=items
         )
+        grid = fitted_stakes(size)
         np.testing.assert_allclose(part.grid.values, grid.values)
         assert part.holm == "staggered"
         assert not part.views
@@ -137,7 +138,7 @@ def test_evidence_of_one_view_refuses_a_design_with_several():
     ],
 )
 def test_staggered_e_holm_over_views_is_that_of_every_set(seed, n_models, means, options):
-    made = design(n_models, **({"margin_share": 0.0} | options))
+    made = design(n_models, **({"margin_share": 0.0, "stakes": "design"} | options))
     looks = 7 if n_models == 3 else 16
     panels = panels_of(seed, looks, means)
     certifier, found = Certifier(made), []
