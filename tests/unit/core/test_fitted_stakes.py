@@ -305,7 +305,9 @@ OPTIONS = [
 
 @pytest.mark.parametrize("options", OPTIONS)
 def test_a_resumed_certifier_goes_on_bit_by_bit(options):
-    made = design(3, **({"margin_share": 0.2, "views": {"first": FIRST}} | options))
+    # Views that share sums know of each other only once a panel has come, which moves the account of rounding.
+    views = {} if "evidence" in options else {"views": {"first": FIRST}}
+    made = design(3, **({"margin_share": 0.2} | views | options))
     panels = steady_panels(np.random.default_rng(3), 16, (0.7, 0.6, 0.4))
     if "gaps" in options:
         panels[5, 1, 2] = np.nan
@@ -344,7 +346,7 @@ def test_a_batch_is_its_members(library, options):
     options = options | {"views": {"first": FIRST * 10}, "blocks": blocks}
     made = design(3, 60, **({"margin_share": 0.2} | options))
     rng = np.random.default_rng(8)
-    noises = (0.0, 0.03, 0.1, 0.4)
+    noises = (0.0, 0.05, 0.2, 0.6)
     runs = np.stack([steady_panels(rng, 15, (0.8, 0.6, 0.3), 60, noise=noise) for noise in noises], axis=1)
     if "gaps" in options:
         runs[5, 2, 1, 2] = np.nan
@@ -363,6 +365,7 @@ def test_a_batch_is_its_members(library, options):
             np.testing.assert_allclose(bounds[each], to_numpy(certifier.evidence.lower_bounds()), atol=1e-9)
     stakes = [certifier.evidence.fitted_stakes[-1].stake for certifier in alone]
     assert len(set(stakes)) > 2
+    assert min(stakes) < 0.95 < max(stakes)
     assert to_numpy(procedure.first[0]).any()
 
 
