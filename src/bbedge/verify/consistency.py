@@ -130,7 +130,7 @@ def _misfits(document: Document) -> bool:
     design, stated = document.design, document.fitted_stakes or ()
     if design.stakes != "fitted":
         return bool(stated)
-    horizons = fitted_horizons(design.planned and design.planned // design.runs_of_score)
+    horizons = fitted_horizons(design.planned_scores)
     for _, group in groupby(stated, key=lambda each: each.newcomer):
         own = list(group)
         expected = zip(own, horizons, strict=False)
