@@ -27,6 +27,7 @@ from bbedge.core.stakes import (
     fitted_stakes,
     given_stakes,
     paper_stakes,
+    planned_scores,
     wide_max,
 )
 from bbedge.core.views import (
@@ -302,12 +303,12 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
         if self.stakes not in BY_SIZE:
             return changed(self, **values)
         planned, holm, rule = (values.pop(name, getattr(self, name)) for name in ("planned", "holm", "stakes"))
-        rule = "design" if planned and planned // self.runs_of_score < LEAST_PLANNED else rule
+        chosen: StakeRule = "design" if planned and planned // self.runs_of_score < LEAST_PLANNED else rule
         draft = changed(self, **_STAND_IN, grid=paper_stakes(), **values)
         return changed(
             draft,
-            stakes=rule,
-            grid=draft.stakes_by(rule, planned),
+            stakes=chosen,
+            grid=draft.stakes_by(chosen, planned),
             holm=holm,
             evidence=self.evidence,
             planned=planned,
@@ -334,7 +335,7 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
         if self.stakes == "fitted":
             return entry_groups(self.grid, fitted_entries(self.grid))
         staggered = self.holm == "staggered"
-        return entry_groups(self.grid, design_entries(self.planned_scores) if staggered else None)
+        return entry_groups(self.grid, design_entries(planned_scores(self)) if staggered else None)
 
     @property
     def mu0(self) -> float:

@@ -17,6 +17,7 @@ from bbedge.errors import Argument, DesignError, DomainError
 
 if TYPE_CHECKING:
     from bbedge.core.design import Design
+    from bbedge.records.options import Options
 
 CENTRED_MAX = 0.95
 """Largest stake that may be used with any prediction in [0, 1]."""
@@ -108,9 +109,14 @@ class Stakes:
             raise DesignError(f"stake {largest:.6g} is too wide; at tau = {design.tau} at most {limit:.6g} is allowed")
 
 
+def planned_scores(options: Options) -> int | None:
+    """The planned number of scores on these items, of which several runs may make one; ``None`` if it is not stated."""
+    return options.planned // options.runs_of_score if options.planned else None
+
+
 def check_stakes(design: Design) -> None:
     """Refuse stakes that a design cannot have: of another rule, too wide, or that e-Holm has no entries for."""
-    rule, planned = design.stakes, design.planned_scores
+    rule, planned = design.stakes, planned_scores(design)
     if design.holm == "staggered" and rule not in BY_SIZE:
         raise DesignError("staggered e-Holm needs fitted or design stakes, whose rules say when each enters")
     if rule == "fitted" and (design.holm != "staggered" or design.evidence in NARROW):

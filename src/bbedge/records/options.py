@@ -269,11 +269,6 @@ class Options(SharedOptions, frozen=True, kw_only=True):
             raise DesignError(Argument("looks", looks), f" leave no look at a score of {k} runs; state later ones")
 
     @property
-    def planned_scores(self) -> int | None:
-        """The planned number of scores on these items, of which several runs may make one; ``None`` if not stated."""
-        return self.planned // self.runs_of_score if self.planned else None
-
-    @property
     def target_alpha(self) -> float:
         """The part of alpha that each target has: half of it, if there are two."""
         return self.alpha / 2 if self.target == "both" else self.alpha

@@ -23,7 +23,7 @@ from bbedge.certificate.document import plain
 from bbedge.certificate.parts import WHOLE, Mask, Parts
 from bbedge.core.family import Levels
 from bbedge.core.paths import closure
-from bbedge.core.stakes import LATE_COUNT, StakeSize, fitted_entry, fitted_horizons, wide_max
+from bbedge.core.stakes import LATE_COUNT, StakeSize, fitted_entry, fitted_horizons, planned_scores, wide_max
 from bbedge.core.views import HEADLINE
 from bbedge.errors import FormatError
 from bbedge.records.certificate import Document, Matrix
@@ -130,7 +130,7 @@ def _misfits(document: Document) -> bool:
     design, stated = document.design, document.fitted_stakes or ()
     if design.stakes != "fitted":
         return bool(stated)
-    horizons = fitted_horizons(design.planned_scores)
+    horizons = fitted_horizons(planned_scores(design))
     for _, group in groupby(stated, key=lambda each: each.newcomer):
         own = list(group)
         expected = zip(own, horizons, strict=False)
