@@ -146,7 +146,8 @@ def _misfits(document: Document) -> bool:
     runs = document.replicates // design.runs_of_score
     if len(stated) != sum(fitted_entry(horizon) <= runs for horizon in horizons):
         return True
-    if design.weights:  # the weights of single items are not stated
+    weights = design.weights
+    if weights and weights.largest * weights.items > 1.0 + ROUNDING:  # those of single items are not stated
         return False
     size = StakeSize(
         alpha=Levels.of(design).certificates,
