@@ -480,5 +480,5 @@ def test_fitted_stakes_that_do_not_follow_from_their_noise_are_found(change):
     assert checked(content).document == content
     assert [each["after"] for each in content["fitted_stakes"]] == [2, 2, 2, 2, 4]
     change(content)
-    with pytest.raises(FormatError, match="'fitted_stakes'|'stake_weights'"):
+    with pytest.raises(FormatError, match=r"'fitted_stakes'|'stake_weights'"):
         checked(content)
