@@ -250,11 +250,12 @@ class Evidence(ViewEvidence):
 
     @property
     def _late_bets(self) -> LateBets | None:
-        """The evidence of active models where stakes are fitted; ``None`` where all are known from the start."""
+        """Where stakes are fitted, the evidence of active models."""
         if self._fitting is None or not self.replicates:
             return None
-        # The mixture knows nothing of checkpoints.
-        complete = 0.0 if self._early is None else math.log(self._early.plan.complete)
+        complete = (
+            0.0 if self._early is None else math.log(self._early.plan.complete)
+        )  # the mixture knows no checkpoint
         then = [self.space.take_pairs(each, self._active, self._active) - complete for each in self._entries.values()]
         return LateBets(self._mixture, then)
 
@@ -312,8 +313,8 @@ class Evidence(ViewEvidence):
         }
         if self._is_staggered or self._early is not None:
             lower = self.log_groups()
-            frozen |= {"lower": to_numpy(lower), "upper": to_numpy(self.log_groups("upper"))}
-            frozen |= {"own": to_numpy(self.own_groups(lower))} if self._fitting is not None else {}
+            frozen |= {"lower": to_numpy(lower), "own": to_numpy(self.own_groups(lower))}
+            frozen["upper"] = to_numpy(self.log_groups("upper"))
             for place, group in enumerate(self.groups):
                 if self._fitting is not None and group.after > self.replicates:  # in cash for ever
                     share = math.log(group.weight / self.groups[0].weight)
