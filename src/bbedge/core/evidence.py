@@ -253,9 +253,7 @@ class Evidence(ViewEvidence):
         """Where stakes are fitted, the evidence of active models."""
         if self._fitting is None or not self.replicates:
             return None
-        complete = (
-            0.0 if self._early is None else math.log(self._early.plan.complete)
-        )  # the mixture knows no checkpoint
+        complete = 0.0 if self._early is None else math.log(self._early.plan.complete)  # of weight, beside checkpoints
         then = [self.space.take_pairs(each, self._active, self._active) - complete for each in self._entries.values()]
         return LateBets(self._mixture, then)
 
