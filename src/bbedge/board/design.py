@@ -18,6 +18,7 @@ from msgspec.structs import force_setattr, replace
 
 from bbedge.core.design import Design
 from bbedge.core.family import Spending, check_pilot
+from bbedge.core.stakes import BY_SIZE, NARROW
 from bbedge.core.views import HEADLINE, SuiteOptions, macro_weights, views_beside, views_by_column, weights_in_column
 from bbedge.errors import BoardError, DesignError, DomainError, refuse_unless
 from bbedge.records.codec import canonical, convert, parse_toml, to_json
@@ -75,9 +76,9 @@ class BoardDesign(BoardOptions, frozen=True, kw_only=True):
             force_setattr(self, "margin_share", self.resolved_margin_share)
         evidence = self.evidence or ("betting" if self.has_memory else "bernstein")
         stakes = self.stakes or ("design" if self.has_memory else "paper")
-        if stakes == "design" and evidence in ("bernstein", "hoeffding"):
+        if stakes in BY_SIZE and evidence in NARROW:
             raise DesignError(
-                f"design stakes can become too wide for {evidence} evidence as the board grows; "
+                f"{stakes} stakes can become too wide for {evidence} evidence as the board grows; "
                 "use sharp or betting evidence, or the paper's stakes"
             )
         headline, views = with_all_shares(self.headline or Headline(), self.views or None)

@@ -13,10 +13,13 @@ from bbedge.core.checkpoints import Checkpoints, check_checkpoints
 from bbedge.core.family import Family, Levels
 from bbedge.core.panels import BlockLayout, block_members, content_hash
 from bbedge.core.stakes import (
+    BY_SIZE,
     LEAST_PLANNED,
+    NARROW,
     EntryGroup,
     Stakes,
     StakeSize,
+    check_stakes,
     design_entries,
     design_stakes,
     entry_groups,
@@ -24,6 +27,7 @@ from bbedge.core.stakes import (
     fitted_stakes,
     given_stakes,
     paper_stakes,
+    planned_scores,
     wide_max,
 )
 from bbedge.core.views import (
@@ -104,28 +108,8 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
                 Argument("tau", self.tau), " is not allowed; choose 0 <= tau < 1 as a fraction of the score range"
             )
         self.family.check(self.models)
-        self._check_stakes()
+        check_stakes(self)
         check_checkpoints(self)
-
-    def _check_stakes(self) -> None:
-        if self.holm == "staggered" and self.stakes not in _BY_SIZE:
-            raise DesignError("staggered e-Holm needs fitted or design stakes, whose rules say when each enters")
-        if self.stakes == "fitted" and (self.holm != "staggered" or self.evidence in ("bernstein", "hoeffding")):
-            raise DesignError(
-                f"fitted stakes enter staggered e-Holm and may be wide, which {self.holm} e-Holm with {self.evidence} "
-                "evidence does not have; leave out the stakes, or choose design stakes"
-            )
-        if self.stakes == "fitted" and self._planned_scores is not None and self._planned_scores < LEAST_PLANNED:
-            raise DesignError(
-                Argument("planned", self.planned), " leaves no time to fit stakes; leave out the stakes, or plan more"
-            )
-        if self.planned is not None and self.stakes not in _BY_SIZE:
-            raise DesignError(
-                Argument("planned", self.planned), f" has no meaning with {self.stakes} stakes; leave it out"
-            )
-        if self.stakes != "given":
-            self.grid.check_rule(self._stakes_by(self.stakes, self.planned), self.stakes)
-        self.grid.check_width(self)
 
     @classmethod
     def make(
@@ -210,14 +194,14 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
         small = self.n_directions * (1 + len(self.views)) <= STAGGERED_LIMIT and self.target != "new-items"
         chosen: StakeRule = declared.stakes or "paper"
         if extended and declared.stakes is UNSET:
-            scores = planned and planned // self.runs_of_score
-            is_fitted = small and declared.holm != "direct" and declared.evidence not in ("bernstein", "hoeffding")
-            chosen = "fitted" if is_fitted and (scores is None or scores >= LEAST_PLANNED) else "design"
+            is_fitted = small and declared.holm != "direct" and declared.evidence not in NARROW
+            is_fitted = is_fitted and (not planned or planned // self.runs_of_score >= LEAST_PLANNED)
+            chosen = "fitted" if is_fitted else "design"
         if given is not None and declared.stakes is not UNSET:
             raise DesignError(Argument("stakes", declared.stakes), " names a rule beside a grid; keep one of them")
         rule: StakeRule | Literal["given"] = chosen if given is None else "given"
         if given is None:
-            grid = self._stakes_by(chosen, planned)
+            grid = self.stakes_by(chosen, planned)
         else:
             grid = given if isinstance(given, Stakes) else given_stakes(given)
         evidence = declared.evidence or (self._affordable_evidence(grid) if extended else "bernstein")
@@ -227,7 +211,7 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
             evidence=evidence,
             stakes=rule,
             grid=grid,
-            holm=declared.holm or ("staggered" if extended and small and rule in _BY_SIZE else "direct"),
+            holm=declared.holm or ("staggered" if extended and small and rule in BY_SIZE else "direct"),
             planned=planned,
         )
 
@@ -248,7 +232,7 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
                 Argument("target", "both"),
             )
 
-    def _stakes_by(self, rule: StakeRule, runs: int | None) -> Stakes:
+    def stakes_by(self, rule: StakeRule, runs: int | None) -> Stakes:
         """The stakes of a rule for so many planned runs; each look at new items has those of one."""
         scores = 1 if self.target == "new-items" else runs and runs // self.runs_of_score
         if rule == "fitted":
@@ -280,7 +264,7 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
         if self.target == "both":
             return (*self.of_target("benchmark").parts, *self.of_target("new-items").parts)
         others = (
-            self._changed(views=(), weights=None if len(set(view.weights)) == 1 else view.weights, share=view.share)
+            self.with_values(views=(), weights=None if len(set(view.weights)) == 1 else view.weights, share=view.share)
             for view in self.views
         )
         return (changed(self, views=()) if self.views else self, *others)
@@ -308,33 +292,23 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
             return self
         own = _OF_NEW_ITEMS if target == "new-items" else _OF_BENCHMARK
         views = tuple(view for view in self.views if not view.is_of_new_items)
-        return self._changed(views=views, alpha=self.target_alpha, **own)
-
-    def with_planned(self, replicates: int) -> Design:
-        """The same design for this number of planned replicates."""
-        return self._changed(planned=replicates)
+        return self.with_values(views=views, alpha=self.target_alpha, **own)
 
     def with_grid(self, grid: Stakes, **values: Any) -> Design:  # noqa: ANN401 - fields of any type
         """The same design with other stakes, which all enter at the start, and with other values that need them."""
         return changed(self, stakes="given", grid=grid, holm="direct", planned=None, **values)
 
-    def with_share(self, share: float) -> Design:
-        """The same design as one of several that are tested together, with this part of alpha."""
-        return self._changed(share=share)
-
-    def _changed(self, **values: Any) -> Design:  # noqa: ANN401 - fields of any type
-        """The design with other values, and with the stakes that follow from them."""
-        if self.stakes not in _BY_SIZE:
+    def with_values(self, **values: Any) -> Design:  # noqa: ANN401 - fields of any type
+        """The same design with other values, such as its share, and with the stakes that follow from them."""
+        if self.stakes not in BY_SIZE:
             return changed(self, **values)
-        planned, holm = values.pop("planned", self.planned), values.pop("holm", self.holm)
-        rule: StakeRule = values.pop("stakes", self.stakes)
-        if planned and planned // self.runs_of_score < LEAST_PLANNED:
-            rule = "design"
+        planned, holm, rule = (values.pop(name, getattr(self, name)) for name in ("planned", "holm", "stakes"))
+        chosen: StakeRule = "design" if planned and planned // self.runs_of_score < LEAST_PLANNED else rule
         draft = changed(self, **_STAND_IN, grid=paper_stakes(), **values)
         return changed(
             draft,
-            stakes=rule,
-            grid=draft._stakes_by(rule, planned),
+            stakes=chosen,
+            grid=draft.stakes_by(chosen, planned),
             holm=holm,
             evidence=self.evidence,
             planned=planned,
@@ -361,12 +335,7 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
         if self.stakes == "fitted":
             return entry_groups(self.grid, fitted_entries(self.grid))
         staggered = self.holm == "staggered"
-        return entry_groups(self.grid, design_entries(self._planned_scores) if staggered else None)
-
-    @property
-    def _planned_scores(self) -> int | None:
-        """The planned number of replicates that are evidence: several runs may make one score."""
-        return self.planned and self.planned // self.runs_of_score
+        return entry_groups(self.grid, design_entries(planned_scores(self)) if staggered else None)
 
     @property
     def mu0(self) -> float:
@@ -427,6 +396,5 @@ class Design(ResolvedOptions, frozen=True, kw_only=True):
 
 _OF_BENCHMARK: dict[str, Any] = {"target": UNSET, "looks": UNSET, "look_weights": UNSET}
 _OF_NEW_ITEMS: dict[str, Any] = {"target": "new-items", "checkpoints": None, "holm": "direct", "stakes": "design"}
-_BY_SIZE = ("fitted", "design")  # rules of stakes that follow from the size of the design
 # What a design is made with while the stakes of its rule are computed from the rest of it.
 _STAND_IN: dict[str, Any] = {"stakes": "paper", "holm": "direct", "evidence": "bernstein", "planned": None}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,6 @@ from bbedge.core.arrays import (
     DAMAGED,
     UNIT,
     Array,
-    Floats,
     Places,
     Space,
     archive_bytes,
@@ -24,9 +23,9 @@ from bbedge.core.arrays import (
 from bbedge.core.bounds import MeanBounds
 from bbedge.core.checkpoint_evidence import FORFEITED, NOTHING, EarlyEvidence
 from bbedge.core.design import Design
+from bbedge.core.fitting import StakeFitting
 from bbedge.core.margins import LateBets
 from bbedge.core.mixture import Feed, Mixture, mixed_log_e
-from bbedge.core.noise import SeenNoise
 from bbedge.core.panels import both_sides, model_means
 from bbedge.core.penalties import Bound, Columns, Directions, Penalty
 from bbedge.core.predictions import Predictor, predictor_for
@@ -78,10 +77,8 @@ class Evidence(ViewEvidence):
         self._early = EarlyEvidence(self.design, space, self.layout, batch=self._batch) if has_early else None
         self.groups: tuple[EntryGroup, ...] = self.design.entry_groups if self._early is None else self._early.groups
         """The stakes by when they enter e-Holm."""
-        self._fitted: list[tuple[Floats, Floats]] = []  # of each group: the noise up to its entry, and its stakes
-        self._noise: SeenNoise | None = None
-        if self.design.grid.horizons:
-            self._noise = SeenNoise(space, self.layout, self._batch, keeps_panels=self._mixture.needs_past)
+        fitting = StakeFitting(self.design, space, self._batch, keeps_panels=self._mixture.needs_past)
+        self._fitting: StakeFitting | None = fitting if self.design.grid.horizons else None
 
     @property
     def checkpoint(self) -> int:
@@ -138,8 +135,8 @@ class Evidence(ViewEvidence):
             self._own.split()
         rows = np.arange(self._active.size)
         self._predictor.keep(np.concatenate([rows, rows]))
-        if self._noise is not None:
-            self._noise.keep(np.concatenate([rows, rows]))
+        if self._fitting is not None:
+            self._fitting.keep(np.concatenate([rows, rows]))
 
     def take_in(self, scores: Array, of_models: Array | None = None) -> None:
         """Add a checked and complete panel, of two rows for each model if they have been split."""
@@ -154,9 +151,9 @@ class Evidence(ViewEvidence):
         self._mixture.add(of_blocks, residuals, shift=predictor.shift, totals=of_models)
         if self._own is not None:
             self._own.add(of_blocks, residuals, of_models, shift=predictor.own_shift)
-        if self._noise is not None:
+        if self._fitting is not None:
             tested = space.take_pairs(self.tested, self._active, self._active)
-            self._noise.add(means, predictor.sums, tested, self._mixture.pairs)
+            self._fitting.add(means, predictor.sums, tested, self._mixture.pairs)
         predictor.update(means)
         self._runs[self._active] += 1
         self.replicates += 1
@@ -177,35 +174,26 @@ class Evidence(ViewEvidence):
 
     def _enter(self, place: int, group: EntryGroup) -> None:
         """Let a group of stakes enter e-Holm; if they are fitted, they are chosen now."""
-        if self._noise is not None and group.after:
-            stakes = self._noise.stakes(self.design.stake_size(), self._horizons(group))
-            self._mixture.enter(stakes, self._replay)
-            self._fitted.append((self._noise.value, stakes))
-            if place == len(self.groups) - 1:
-                self._noise.close()
+        if self._fitting is not None:
+            replay = self._replay(self._fitting.panels)
+            self._mixture.enter(self._fitting.choose(group), replay)
         self._entries[place] = self.log_groups("upper")[place, ...]
 
-    def _horizons(self, group: EntryGroup) -> list[float]:
-        grid = self.design.grid
-        return [grid.horizons[stake - len(grid.values)] for stake in group.stakes]
+    def _replay(self, panels: Sequence[Array]) -> Callable[[Feed], None]:
+        """Feeds the replicates so far, as far as the models are still active."""
+
+        def replay(feed: Feed) -> None:
+            predictor = predictor_for(self.design, self.space, batch=self._batch, n_models=panels[0].shape[-2])
+            for means in panels:
+                feed(*self._columns(means, predictor), predictor.shift)
+                predictor.update(means)
+
+        return replay
 
     @property
     def fitted_stakes(self) -> tuple[FittedStake, ...]:
         """The stakes that were fitted to the noise when they entered; of repetitions, those of the first."""
-        late = [group for group in self.groups if group.after]
-        return tuple(
-            FittedStake(horizon=horizon, after=group.after, noise=float(noise.flat[0]), stake=float(stake.flat[0]))
-            for group, (noise, stakes) in zip(late, self._fitted, strict=False)
-            for horizon, stake in zip(self._horizons(group), stakes, strict=True)
-        )
-
-    def _replay(self, feed: Feed) -> None:
-        """Feed the replicates so far, as far as the models are still active."""
-        panels = [] if self._noise is None else self._noise.panels
-        predictor = predictor_for(self.design, self.space, batch=self._batch, n_models=panels[0].shape[-2])
-        for means in panels:
-            feed(*self._columns(means, predictor), predictor.shift)
-            predictor.update(means)
+        return () if self._fitting is None else self._fitting.records
 
     def reach_checkpoint(self, scores: Array) -> None:
         """Count the next checkpoint: checked scores of all items before it in the run order; rows as in a panel."""
@@ -229,18 +217,18 @@ class Evidence(ViewEvidence):
         """
         if self.checkpoint:
             return groups[:1, ...]
-        if self._noise is None:
+        if self._fitting is None:
             return groups
         own = groups + 0.0
         for place, group in enumerate(self.groups[1:], start=1):
             won = own[place, ...] - self._entries[place] if place in self._entries else 0.0
             own[place, ...] = won + math.log(group.weight) * (1.0 + 4 * UNIT)
         if self._frozen:
-            space, n_models = self.space, len(self.design.models)
-            stopped = np.ones((n_models, n_models), dtype=np.bool_)
-            stopped[np.ix_(self._active, self._active)] = False
-            had = [space.asarray(self._frozen["log_e"]), *[space.zeros(n_models, n_models) + NOTHING] * (len(own) - 1)]
-            own = space.xp.where(space.bools(stopped), space.xp.stack(had), own)
+            had = np.full(tuple(own.shape), NOTHING)
+            had[: len(self._frozen["own"])] = self._frozen["own"]
+            active = self._active[:, None], self._active
+            had[:, *active] = to_numpy(own)[:, *active]
+            own = self.space.asarray(had)
         return own
 
     def log_e_above(self, difference: float) -> Array:
@@ -262,11 +250,10 @@ class Evidence(ViewEvidence):
 
     @property
     def _late_bets(self) -> LateBets | None:
-        """The evidence of active models where stakes are fitted; ``None`` where all are known from the start."""
-        if self._noise is None or not self.replicates:
+        """Where stakes are fitted, the evidence of active models."""
+        if self._fitting is None or not self.replicates:
             return None
-        # The mixture knows nothing of checkpoints.
-        complete = 0.0 if self._early is None else math.log(self._early.plan.complete)
+        complete = 0.0 if self._early is None else math.log(self._early.plan.complete)  # of weight, beside checkpoints
         then = [self.space.take_pairs(each, self._active, self._active) - complete for each in self._entries.values()]
         return LateBets(self._mixture, then)
 
@@ -323,9 +310,11 @@ class Evidence(ViewEvidence):
             "bounds": np.nan_to_num(to_numpy(self.lower_bounds()), nan=-1.0),
         }
         if self._is_staggered or self._early is not None:
-            frozen |= {"lower": to_numpy(self.log_groups()), "upper": to_numpy(self.log_groups("upper"))}
+            lower = self.log_groups()
+            frozen |= {"lower": to_numpy(lower), "own": to_numpy(self.own_groups(lower))}
+            frozen["upper"] = to_numpy(self.log_groups("upper"))
             for place, group in enumerate(self.groups):
-                if self._noise is not None and group.after > self.replicates:  # in cash for ever, and as good as so far
+                if self._fitting is not None and group.after > self.replicates:  # in cash for ever
                     share = math.log(group.weight / self.groups[0].weight)
                     frozen["lower"][place] = frozen["upper"][place] = frozen["lower"][0] + share
         if forfeit:
@@ -341,8 +330,8 @@ class Evidence(ViewEvidence):
             self._early.keep(rows)
         of_sides = np.concatenate([rows, rows + self._active.size]) if self.is_split else rows
         self._predictor.keep(of_sides)
-        if self._noise is not None:
-            self._noise.keep(of_sides)
+        if self._fitting is not None:
+            self._fitting.keep(of_sides)
         self._active = self._active[rows]
 
     def to_bytes(self) -> bytes:
@@ -357,10 +346,8 @@ class Evidence(ViewEvidence):
         arrays |= {"highs": self._all_totals()[1]} if self.is_split else {}
         arrays |= {f"frozen_{name}": array for name, array in self._frozen.items()}
         arrays |= {f"entry_{place}": to_numpy(array) for place, array in self._entries.items()}
-        if self._noise is not None:
-            arrays |= {f"noise.{name}": array for name, array in self._noise.state().items()}
-        for place, (noise, stakes) in enumerate(self._fitted):
-            arrays |= {f"fitted_noise.{place}": noise, f"fitted_stakes.{place}": stakes}
+        if self._fitting is not None:
+            arrays |= {f"fitting.{name}": array for name, array in self._fitting.state().items()}
         arrays |= {f"prediction.{name}": array for name, array in self._predictor.state().items()}
         arrays |= self._mixture.state()
         for prefix, each in (("own.", self._own), ("early.", self._early)):
@@ -388,11 +375,11 @@ class Evidence(ViewEvidence):
             due = {place for place, group in enumerate(evidence.groups) if 0 < group.after <= evidence.replicates}
             if entries.keys() != due:
                 raise ValueError("not the evidence at the entries that have passed")
-            if evidence._noise is not None:
-                evidence._noise.restore(with_prefix(arrays, "noise."))
-                for place in range(len(due)):
-                    noise, stakes = arrays[f"fitted_noise.{place}"], arrays[f"fitted_stakes.{place}"]
-                    evidence._fitted.append((noise, stakes))
+            if evidence._fitting is not None:
+                evidence._fitting.restore(with_prefix(arrays, "fitting."))
+                if len(evidence._fitting.chosen) != len(due):
+                    raise ValueError("not the stakes that have entered")
+                for stakes in evidence._fitting.chosen:
                     evidence._mixture.enter(stakes, lambda feed: None)
             evidence._entries = {place: evidence.space.asarray(array) for place, array in entries.items()}
             evidence._predictor.restore(with_prefix(arrays, "prediction."))

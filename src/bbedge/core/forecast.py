@@ -102,7 +102,7 @@ class Forecast:
         design = self.design
         if not design.has_memory or design.planned is not None or design.stakes not in ("fitted", "design"):
             return self
-        return replace(self, design=design.with_planned(replicates))
+        return replace(self, design=design.with_values(planned=replicates))
 
     def power(self, gap: float, replicates: int) -> float:
         """Probability that a direction with this true difference is certified at a look after these replicates.
@@ -203,7 +203,7 @@ class Forecast:
         return design.rule_stakes(replicates=design.planned, blocks=self.times).values
 
     def _rates(self, stakes: Sequence[float]) -> Floats:
-        return np.array(stakes) * self.times / self.design.layout.weights.max()
+        return np.array(stakes) * (self.times / float(self.design.layout.weights.max()))
 
     def _needed(self, gap: float, replicates: int) -> float:
         """The least ``T`` of at least 0 at which a direction is certified.

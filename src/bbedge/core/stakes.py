@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bbedge.errors import DesignError, DomainError
+from bbedge.errors import Argument, DesignError, DomainError
 
 if TYPE_CHECKING:
     from bbedge.core.design import Design
+    from bbedge.records.options import Options
 
 CENTRED_MAX = 0.95
 """Largest stake that may be used with any prediction in [0, 1]."""
@@ -29,6 +30,12 @@ LAST_ENTRY = 13
 
 LEAST_PLANNED = 4
 """With fewer planned replicates no stake is fitted: it could hardly bet."""
+
+BY_SIZE = ("fitted", "design")
+"""Rules whose stakes follow from the size of a design."""
+
+NARROW = ("bernstein", "hoeffding")
+"""Evidence that only stakes up to :data:`CENTRED_MAX` are allowed for."""
 
 _PAPER_COUNT = 41
 _DESIGN_COUNT = 12
@@ -93,13 +100,39 @@ class Stakes:
     def check_width(self, design: Design) -> None:
         """Refuse stakes that are too wide for a kind of evidence, or for the margin."""
         largest, limit = max(self.values), wide_max(design.mu0)
-        if design.evidence in ("bernstein", "hoeffding") and self.is_wide:
+        if design.evidence in NARROW and self.is_wide:
             raise DesignError(
                 f"stakes up to {largest:.4g} are too wide for {design.evidence} evidence, which allows at most "
                 f"{CENTRED_MAX}; use sharp or betting evidence, the paper's stakes, or method bb-edge"
             )
         if largest > limit * (1 + 1e-15):
             raise DesignError(f"stake {largest:.6g} is too wide; at tau = {design.tau} at most {limit:.6g} is allowed")
+
+
+def planned_scores(options: Options) -> int | None:
+    """The planned number of scores on these items, of which several runs may make one; ``None`` if it is not stated."""
+    return options.planned // options.runs_of_score if options.planned else None
+
+
+def check_stakes(design: Design) -> None:
+    """Refuse stakes that a design cannot have: of another rule, too wide, or that e-Holm has no entries for."""
+    rule, planned = design.stakes, planned_scores(design)
+    if design.holm == "staggered" and rule not in BY_SIZE:
+        raise DesignError("staggered e-Holm needs fitted or design stakes, whose rules say when each enters")
+    if rule == "fitted" and (design.holm != "staggered" or design.evidence in NARROW):
+        raise DesignError(
+            f"fitted stakes enter staggered e-Holm and may be wide, which {design.holm} e-Holm with {design.evidence} "
+            "evidence does not have; leave out the stakes, or choose design stakes"
+        )
+    if rule == "fitted" and planned is not None and planned < LEAST_PLANNED:
+        raise DesignError(
+            Argument("planned", design.planned), " leaves no time to fit stakes; leave out the stakes, or plan more"
+        )
+    if planned is not None and rule not in BY_SIZE:
+        raise DesignError(Argument("planned", design.planned), f" has no meaning with {rule} stakes; leave it out")
+    if rule != "given":
+        design.grid.check_rule(design.stakes_by(rule, design.planned), rule)
+    design.grid.check_width(design)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

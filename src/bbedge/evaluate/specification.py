@@ -258,7 +258,7 @@ def _question_and_design(file: StudyFile, *, source: str) -> dict[str, Any]:
         )
     design = BoardDesign.from_values(given, source=source)
     # Only of the stakes that depend on it. Pilots are part of the budget, but not evidence.
-    if design.method == "bb-edge-x" and design.stakes in (UNSET, "design") and "planned" not in given:
+    if design.method == "bb-edge-x" and design.stakes in (UNSET, "fitted", "design") and "planned" not in given:
         design = changed(design, planned=max(1, file.budget - (design.pilot or 0)))
     last = file.budget - (design.pilot or 0)
     if last > 0 and last not in design.next_looks(last - 1).values():

@@ -115,12 +115,12 @@ class Gate:
             candidate=(first,),
             margin_share=MARGIN_SHARE,
         )
-        return EvidenceSet(design.with_share(1.0 / len(self._hypotheses)))
+        return EvidenceSet(design.with_values(share=1.0 / len(self._hypotheses)))
 
     def _interval_design(self, means: ComparedMeans) -> Design:
         models = (means.candidate, _REFERENCE)
         design = self._design(models, means, alpha=MARGIN_SHARE * self._policy.alpha, margin_share=0.0)
-        return design.with_share(1.0 / len(self._means))
+        return design.with_values(share=1.0 / len(self._means))
 
     def _design(self, models: Sequence[str], means: ComparedMeans, **levels: Any) -> Design:  # noqa: ANN401
         chosen: dict[str, Any] = {"holm": "direct", **levels}

@@ -345,7 +345,7 @@ class ClaimForecast:
             return [(self.ahead, gap, part), (under, -gap, part)]
         either, gap = (over, gap) if difference > 0.0 else (self.back, -gap)
         # What speaks against a claim of this kind is the mean of two numbers, and only one of them grows.
-        return [(replace(either, design=either.design.with_share(either.design.share / 2.0)), gap, power)]
+        return [(replace(either, design=either.design.with_values(share=either.design.share / 2.0)), gap, power)]
 
 
 def _power_of_each(power: float, count: int) -> float:

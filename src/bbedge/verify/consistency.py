@@ -9,10 +9,9 @@ that.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import chain, groupby, pairwise
+from itertools import chain, pairwise
 from typing import Any, NoReturn
 
 import numpy as np
@@ -21,9 +20,7 @@ from msgspec import UNSET, structs
 from bbedge.certificate.derive import PairTable
 from bbedge.certificate.document import plain
 from bbedge.certificate.parts import WHOLE, Mask, Parts
-from bbedge.core.family import Levels
 from bbedge.core.paths import closure
-from bbedge.core.stakes import LATE_COUNT, StakeSize, fitted_entry, fitted_horizons, wide_max
 from bbedge.core.views import HEADLINE
 from bbedge.errors import FormatError
 from bbedge.records.certificate import Document, Matrix
@@ -31,6 +28,7 @@ from bbedge.records.notes import files_beside
 from bbedge.records.values import grouped
 from bbedge.text import quoted, shown
 from bbedge.verify.differences import AT_THRESHOLD, KEPT, ROUNDING, compare, score_scale
+from bbedge.verify.stakes import stake_contradictions
 from bbedge.verify.timeline import Contradictions, history_contradictions
 
 
@@ -125,38 +123,6 @@ def _pair(names: Sequence[str], a: int, b: int) -> str:
     return f"{quoted(names[a])} over {quoted(names[b])}"
 
 
-def _misfits(document: Document) -> bool:
-    """Whether fitted stakes enter at other times, or are others, than follows from the noise that they state."""
-    design, stated = document.design, document.fitted_stakes or ()
-    if design.stakes != "fitted":
-        return bool(stated)
-    horizons = fitted_horizons(design.planned and design.planned // design.runs_of_score)
-    for _, group in groupby(stated, key=lambda each: each.newcomer):
-        own = list(group)
-        expected = zip(own, horizons, strict=False)
-        if len(own) > len(horizons) or any(
-            not math.isclose(each.horizon, horizon, rel_tol=ROUNDING) or each.after != fitted_entry(horizon)
-            for each, horizon in expected
-        ):
-            return True
-        if any(one.noise != other.noise for one, other in pairwise(own) if one.after == other.after):
-            return True
-    if document.board:
-        return False
-    runs = document.replicates // design.runs_of_score
-    if len(stated) != sum(fitted_entry(horizon) <= runs for horizon in horizons):
-        return True
-    if design.weights:  # the weights of single items are not stated
-        return False
-    size = StakeSize(
-        alpha=Levels.of(design).certificates,
-        cap=wide_max((1.0 + design.tau) / 2.0),
-        n_directions=design.directions / (design.share or 1.0),
-        effective_blocks=sum((each / design.blocks.sizes[0]) ** 2 for each in design.blocks.sizes),
-    )
-    return any(not math.isclose(each.stake, size.stake(each.noise * each.horizon), rel_tol=ROUNDING) for each in stated)
-
-
 def _design(parts: Parts) -> Contradictions:
     """Numbers of the design, the pilot and the board are possible together."""
     document, design = parts.document, parts.document.design
@@ -169,11 +135,7 @@ def _design(parts: Parts) -> Contradictions:
         weights and (weights.items > document.items or weights.largest * weights.items < 1.0 - ROUNDING),
         "'weights' and 'items' do not agree",
     )
-    yield (
-        len(design.stake_weights) != len(design.stake_values) + LATE_COUNT * (design.stakes == "fitted"),
-        "'stake_weights' and 'stake_values' are not of one length",
-    )
-    yield (_misfits(document), "'fitted_stakes' are not those that the rule fits to the noise that they state")
+    yield from stake_contradictions(document)
     yield (
         any(after >= document.replicates for after in (document.stopped or {}).values()),
         "'stopped' names a model that has all replicates",
@@ -300,7 +262,8 @@ def _margins(parts: Parts, pairs: PairTable) -> Contradictions:
     raised = pairs.graph.edges & (margins <= at_least) & document.design.is_joint
     # Checkpoints keep the largest bound of any look, whatever the scores have done since.
     # Of new items, all looks together bound a difference, and means are those of all runs.
-    keeps_largest = bool(document.design.checkpoints) or parts.is_about_new_items
+    # Stakes that were fitted know only what has happened since they entered.
+    keeps_largest = bool(document.design.checkpoints) or parts.is_about_new_items or document.design.stakes == "fitted"
     crossed = (margins + margins.T > slack) & ~(raised | raised.T) & (not keeps_largest)
     yield from _none_of(pairs, crossed, "the margins of {} and of {} exclude each other")
     for each in document.crossed_intervals or ():

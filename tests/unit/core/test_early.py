@@ -322,7 +322,9 @@ def as_bytes(arrays):
 # Stopping --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", [{}, {"holm": "direct"}, {"views": {"first": FIRST}}, {"gaps": "worst-case"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"stakes": "design"}, {"holm": "direct"}, {"views": {"first": FIRST}}, {"gaps": "worst-case"}]
+)
 def test_a_model_that_stops_inside_the_run_keeps_what_it_had(options):
     certifier, data = Certifier(make(**options)), panels(3, holes=0.05 if "gaps" in options else 0.0)
     place = {item: i for i, item in enumerate(ITEMS)}
@@ -341,7 +343,8 @@ def test_a_model_that_stops_inside_the_run_keeps_what_it_had(options):
         assert np.allclose(after.log_e[:, 1], before.log_e[:, 1], equal_nan=True, atol=1e-12)
         assert np.allclose(after.log_e[1], before.log_e[1], equal_nan=True, atol=1e-12)
         assert np.isfinite(after.log_e[0, 1])
-        assert after.log_e[0, 2] == pytest.approx(never.log_e[0, 2], abs=1e-9)
+        if after.design.stakes != "fitted":  # to the noise of the models that are active
+            assert after.log_e[0, 2] == pytest.approx(never.log_e[0, 2], abs=1e-9)
         assert np.array_equal(after.means[1], before.means[1], equal_nan=True)
         assert after.lower_bounds[0, 1] == max(before.lower_bounds[0, 1], 0.0 if after.edges[0, 1] else -1.0)
         assert not after.edges[:, 1][~before.edges[:, 1]].any() or after.edges[:, 1].any()

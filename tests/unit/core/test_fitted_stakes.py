@@ -173,9 +173,9 @@ def test_no_panels_are_kept_where_the_sums_are_common_to_all_stakes():
         current, most = Evidence(design(2, evidence=evidence)), 0
         for panel in panels:
             current.update(panel)
-            most = max(most, len(current._noise.panels))
+            most = max(most, len(current._fitting.panels))
         assert most == kept
-        assert not current._noise.panels
+        assert not current._fitting.panels
 
 
 # Views, weights, missing scores, models that stop or come ---------------------------------------------------------
@@ -333,7 +333,7 @@ def test_a_state_without_a_stake_that_has_entered_is_refused():
     current = Evidence(made)
     for panel in steady_panels(np.random.default_rng(1), 3, (0.6, 0.5)):
         current.update(panel)
-    current._fitted.pop()
+    current._fitting.chosen.pop()
     with pytest.raises(DataError, match="damaged"):
         Evidence.from_bytes(made, current.to_bytes())
 

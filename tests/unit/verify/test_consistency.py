@@ -439,7 +439,7 @@ def test_no_certified_margin_is_below_tau():
         (lambda c: c["edges"].pop(), "edge"),
         (lambda c: c.__setitem__("current_edges", [[e["winner"], e["loser"]] for e in c["edges"]]), "current_edges"),
         (lambda c: c["log_w"][0].__setitem__(1, -9.0), "log_threshold"),
-        (lambda c: c["design"].__setitem__("margin_share", 0.5), "threshold|margin"),
+        (lambda c: c["design"].__setitem__("margin_share", 0.5), "threshold|margin|fitted"),
         (lambda c: c["history"].__setitem__("log_e", c["history"].pop("log_w")), "history"),
         (lambda c: c.pop("log_w"), "log_threshold|threshold|log_w|history"),
         (lambda c: c["history"]["log_w"][0][0].__setitem__(1, 60.0), "history"),
@@ -451,3 +451,34 @@ def test_changes_of_a_certificate_of_bb_edge_x_are_found(change, message, tau):
     change(content)
     with pytest.raises(FormatError, match=message):
         checked(content, source="c.json")
+
+
+def fitted() -> dict:
+    rng = np.random.default_rng(5)
+    values = np.round(np.clip(rng.normal([[[0.4]], [[0.5]], [[0.6]]], 0.2, (3, 5, 20)), 0.0, 1.0), 2).swapaxes(0, 1)
+    scores = Scores.of(values, models=["a", "b", "c"], items=[f"q{i}" for i in range(20)])
+    return written(scores, method="bb-edge-x", views={"half": [1.0] * 10 + [0.0] * 10})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        put("fitted_stakes", 0, "stake", to=lambda stake: stake * 0.99),
+        put("fitted_stakes", 4, "noise", to=lambda noise: noise * 1.01),
+        put("fitted_stakes", 0, "noise", to=lambda noise: noise * 1.01),
+        put("fitted_stakes", 4, "after", to=more),
+        put("fitted_stakes", 1, "horizon", to=9.0),
+        put("views", 0, "fitted_stakes", 2, "stake", to=0.3),
+        drop("fitted_stakes", 4),
+        drop("fitted_stakes"),
+        put("design", "stakes", to="design"),
+        put("design", "planned", to=12),
+    ],
+)
+def test_fitted_stakes_that_do_not_follow_from_their_noise_are_found(change):
+    content = fitted()
+    assert checked(content).document == content
+    assert [each["after"] for each in content["fitted_stakes"]] == [2, 2, 2, 2, 4]
+    change(content)
+    with pytest.raises(FormatError, match=r"'fitted_stakes'|'stake_weights'"):
+        checked(content)

@@ -122,7 +122,9 @@ def design_facts(certificate: Certificate) -> Iterator[tuple[str, str]]:
     low, high = design.score_range
     family = "all ordered pairs of models" if design.family == "all" else "the candidate set against all others"
     yield "Method", f"{design.method}: {design.evidence} evidence, {design.prediction} prediction"
-    yield "Stakes", f"{design.stakes}, {len(design.stake_values)} values"
+    late = len(design.stake_weights) - len(design.stake_values)
+    fitted = f" from the start, {late} fitted to the noise when they enter" if late else ""
+    yield "Stakes", f"{design.stakes}, {len(design.stake_values)} values{fitted}"
     each = f" in each of {1 + len(certificate.views):,} views" if certificate.views else ""
     yield "Tested", f"{counted(design.directions, 'comparison')}{each}: {family}"
     yield "tau", f"{design.tau:g} on the [0, 1] scale, {design.tau * (high - low):g} in score units"
