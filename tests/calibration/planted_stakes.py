@@ -11,7 +11,7 @@ from bbedge.core.arrays import to_numpy
 from bbedge.core.design import Design
 from bbedge.core.evidence import Evidence
 from bbedge.core.evidence_set import EvidenceSet
-from bbedge.core.noise import SeenNoise
+from bbedge.core.fitting import StakeFitting
 
 Step = Callable[[int, np.ndarray], None]
 """Feeds the evidence the panel of a look."""
@@ -30,22 +30,30 @@ def of(evidence: EvidenceSet) -> Evidence:
     return headline
 
 
-def stakes_for(noise: SeenNoise, times: float) -> Callable:
-    """A choice of stakes as if horizons were so many times as long."""
-    return lambda size, horizons: SeenNoise.stakes(noise, size, [each * times for each in horizons])
+class Endless(StakeFitting):
+    """Learns the noise also after the last stakes have entered."""
+
+    _is_done = False
 
 
 def twin(design: Design, panels: Sequence[np.ndarray], times: float = 1.0) -> EvidenceSet:
+    """The same evidence, with horizons that are so many times as long."""
     made = EvidenceSet(design, batch=(len(panels[0]),))
-    of(made)._noise.stakes = stakes_for(of(made)._noise, times)
+    fitting = of(made)._fitting
+    fitting.__class__ = Endless
+    fitting._horizons = lambda group: [times * each for each in StakeFitting._horizons(fitting, group)]
     return made
 
 
-def noise_only(design: Design, panels: Sequence[np.ndarray]) -> EvidenceSet:
-    """A twin whose noise goes on after the last entry."""
-    made = twin(design, panels)
-    of(made)._noise.close = lambda: None
-    return made
+def fit_to_the_noise_of(evidence: EvidenceSet, other: EvidenceSet) -> None:
+    """Stakes are fitted to the noise that other evidence has seen when they enter."""
+    fitting, source = of(evidence)._fitting, of(other)._fitting
+
+    def choose(group):
+        fitting._sum, fitting._directions = source._sum, source._directions
+        return StakeFitting.choose(fitting, group)
+
+    fitting.choose = choose
 
 
 def won(each: Evidence, place: int) -> np.ndarray:
@@ -58,34 +66,31 @@ def won(each: Evidence, place: int) -> np.ndarray:
 
 def noise_of_the_next_replicate(evidence: EvidenceSet, design: Design, panels: Sequence[np.ndarray]) -> Step:
     """Stakes are fitted to noise that includes the first replicate after they enter."""
-    ahead = noise_only(design, panels)
-    of(evidence)._noise.stakes = stakes_for(of(ahead)._noise, 1.0)
-
-    def step(look, panel):
-        for each in panels[ahead.runs : look + 1]:
-            ahead.update(each)
-        evidence.update(panel)
-
-    return step
+    ahead = twin(design, panels)
+    fit_to_the_noise_of(evidence, ahead)
+    return one_ahead(evidence, [ahead], panels)
 
 
 def stakes_that_win_the_next_replicate(evidence: EvidenceSet, design: Design, panels: Sequence[np.ndarray]) -> Step:
     """Of several horizons, those with which the group wins most in the first replicate after it enters."""
-    twins, noise, off = (
-        [twin(design, panels, each) for each in TIMES],
-        of(evidence)._noise,
-        ~np.eye(len(design.models), dtype=bool),
-    )
+    twins, fitting = [twin(design, panels, each) for each in TIMES], of(evidence)._fitting
 
-    def stakes(size, horizons):
-        place = 1 + len(of(evidence)._fitted)
-        now = [np.exp(to_numpy(of(each).log_groups())[place][:, off]).sum(axis=1) for each in twins]
-        then = [np.exp(to_numpy(of(each)._entries[place])[:, off]).sum(axis=1) for each in twins]
-        best = np.argmax(np.array(now) / np.array(then), axis=0)
-        kappas = noise.value * np.array(TIMES)[best]
-        return np.array([[size.stake(float(kappa) * horizon) for kappa in kappas] for horizon in horizons])
+    def choose(group):
+        place = 1 + len(fitting.chosen)
+        now = [np.exp(to_numpy(of(each).log_groups())[place][:, design.tested]).sum(axis=1) for each in twins]
+        then = [np.exp(to_numpy(of(each)._entries[place])[:, design.tested]).sum(axis=1) for each in twins]
+        own, best = fitting._sum, np.argmax(np.array(now) / np.array(then), axis=0)
+        fitting._sum = own * np.array(TIMES)[best]
+        chosen = StakeFitting.choose(fitting, group)
+        fitting._sum = own
+        return chosen
 
-    noise.stakes = stakes
+    fitting.choose = choose
+    return one_ahead(evidence, twins, panels)
+
+
+def one_ahead(evidence: EvidenceSet, twins: Sequence[EvidenceSet], panels: Sequence[np.ndarray]) -> Step:
+    """Feeds the evidence, and its twins one panel more."""
 
     def step(look, panel):
         for each in twins:
@@ -101,12 +106,12 @@ def stakes_that_win_the_next_replicate(evidence: EvidenceSet, design: Design, pa
 
 def stakes_chosen_at_every_replicate(evidence: EvidenceSet, design: Design, panels: Sequence[np.ndarray]) -> Step:
     """At every look the past is judged again, with stakes for the noise that has been seen by now."""
-    now = noise_only(design, panels)
+    now = twin(design, panels)
 
     def step(look, panel):
         now.update(panel)
         again = EvidenceSet(design, batch=(len(panel),))
-        of(again)._noise.stakes = stakes_for(of(now)._noise, 1.0)
+        fit_to_the_noise_of(again, now)
         for each in panels[:look]:
             again.update(each)
         evidence.__dict__.update(again.__dict__)
