@@ -22,7 +22,7 @@ from calibration.repetitions import show
 BATCH = 2000
 MEANS_AFTER = (3, 5, 8, 14)
 """A replicate after each group of stakes has entered."""
-FAR = 5.0
+FAR = 6.0
 """Standard errors; of what is never negative, a mean is so far too high less often than a normal one."""
 
 Draw = Callable[[np.random.Generator, int, int], np.ndarray]

@@ -127,7 +127,7 @@ def test_dependence_inside_blocks_that_is_ignored_is_caught(method):
 
 
 def test_a_pilot_that_enters_the_evidence_is_caught():
-    benchmark = SyntheticBenchmark(means=(0.5,) * 8, n_items=1, offset=0.0, kappa_item=0.0)
+    benchmark = SyntheticBenchmark(means=(0.5,) * 20, n_items=1, offset=0.0, kappa_item=0.0)
     options = {"alpha": ALPHA, "method": "bb-edge-x"}
     honest = planted = 0
     n, pilot = 250, 20
