@@ -91,7 +91,7 @@ def test_staggered_entry(case, kind):
     want = json.loads((ENTRY / f"{case}.json").read_text(encoding="utf-8"))
     panels = read(ENTRY / f"{case}.parquet", want["models"])
     design = panels.design(
-        alpha=want["alpha"], tau=want["tau"], evidence=kind.partition("/")[0], margin_share=0.0, method="bb-edge-x"
+        alpha=want["alpha"], tau=want["tau"], evidence=kind.partition("/")[0], margin_share=0.0, stakes="design"
     )
     assert design.holm == "staggered"
     times = {place: group.after for group in design.entry_groups for place in group.stakes}
@@ -101,3 +101,25 @@ def test_staggered_entry(case, kind):
         got = certifier.update(panel)
         assert sorted([design.models[a], design.models[b]] for a, b in np.argwhere(got.edges)) == sorted(edges)
     assert len(edges) > 2
+
+
+STAKES = HERE / "stakes"
+
+
+@pytest.mark.parametrize("case", ["stakes_binary", "stakes_quiet_planned"])
+def test_fitted_stakes(case):
+    want = json.loads((STAKES / f"{case}.json").read_text(encoding="utf-8"))
+    panels = read(STAKES / want["panel"], want["models"])
+    design = panels.design(
+        alpha=want["alpha"], tau=want["tau"], margin_share=want["margin_share"], planned=want["planned"]
+    )
+    assert design.stakes == "fitted"
+    certifier = Certifier(design)
+    for panel, edges in zip(panels.panels(), want["standing"], strict=True):
+        got = certifier.update(panel)
+        assert sorted([design.models[a], design.models[b]] for a, b in np.argwhere(got.edges)) == sorted(edges)
+    assert len(edges) > 2
+    for chosen, wanted in zip(certifier.evidence.fitted_stakes, want["later"], strict=True):
+        assert chosen.after == wanted["entry"]
+        for name in ("horizon", "noise", "stake"):
+            assert getattr(chosen, name) == pytest.approx(wanted[name], rel=1e-9)

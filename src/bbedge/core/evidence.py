@@ -225,7 +225,7 @@ class Evidence(ViewEvidence):
             own[place, ...] = won + math.log(group.weight) * (1.0 + 4 * UNIT)
         if self._frozen:
             had = np.full(tuple(own.shape), NOTHING)
-            had[0] = self._frozen["log_e"]
+            had[: len(self._frozen["own"])] = self._frozen["own"]
             active = self._active[:, None], self._active
             had[:, *active] = to_numpy(own)[:, *active]
             own = self.space.asarray(had)
@@ -311,7 +311,9 @@ class Evidence(ViewEvidence):
             "bounds": np.nan_to_num(to_numpy(self.lower_bounds()), nan=-1.0),
         }
         if self._is_staggered or self._early is not None:
-            frozen |= {"lower": to_numpy(self.log_groups()), "upper": to_numpy(self.log_groups("upper"))}
+            lower = self.log_groups()
+            frozen |= {"lower": to_numpy(lower), "upper": to_numpy(self.log_groups("upper"))}
+            frozen |= {"own": to_numpy(self.own_groups(lower))} if self._fitting is not None else {}
             for place, group in enumerate(self.groups):
                 if self._fitting is not None and group.after > self.replicates:  # in cash for ever
                     share = math.log(group.weight / self.groups[0].weight)

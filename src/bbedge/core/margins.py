@@ -234,7 +234,8 @@ class LateBets:
             matrix = np.concatenate([matrix, row], axis=-2)
         self._matrix: Floats = matrix
         self._terms = matrix.shape[-1] + 12
-        largest = max((float(xp.max(xp.abs(each))) for each in self._entered), default=0.0)
+        # Nothing is left where all models have stopped.
+        largest = max((float(xp.max(xp.abs(each))) for each in self._entered if math.prod(each.shape)), default=0.0)
         # Slopes that were split, and constants, times the roundings of a product.
         self._lost = 8 * self._terms * UNIT * (float(slopes.max()) * (mixture.count + 1) + largest + 64.0)
         of_row = math.prod(mixture.pairs.batch) * mixture.pairs.shape[-1]

@@ -262,7 +262,8 @@ def _margins(parts: Parts, pairs: PairTable) -> Contradictions:
     raised = pairs.graph.edges & (margins <= at_least) & document.design.is_joint
     # Checkpoints keep the largest bound of any look, whatever the scores have done since.
     # Of new items, all looks together bound a difference, and means are those of all runs.
-    keeps_largest = bool(document.design.checkpoints) or parts.is_about_new_items
+    # Stakes that were fitted know only what has happened since they entered.
+    keeps_largest = bool(document.design.checkpoints) or parts.is_about_new_items or document.design.stakes == "fitted"
     crossed = (margins + margins.T > slack) & ~(raised | raised.T) & (not keeps_largest)
     yield from _none_of(pairs, crossed, "the margins of {} and of {} exclude each other")
     for each in document.crossed_intervals or ():

@@ -213,7 +213,7 @@ def test_the_hash_sees_every_key():
         ("evidence = []", FormatError, "'evidence' is not one of"),
         ('evidence = "bayes"', FormatError, "is not one of bernstein, betting"),
         ('prediction = "oracle"', FormatError, "is not one of running-mean, two-way"),
-        ('stakes = "all"', FormatError, "is not one of design, paper"),
+        ('stakes = "all"', FormatError, "is not one of design, fitted, paper"),
         ("stakes = [0.5]", FormatError, "'stakes' is not one of"),
         ('family = "some"', FormatError, "is not one of all, pilot-top-k"),
         ('spending = "greedy"', FormatError, "is not one of equal, open-ended"),

@@ -27,7 +27,7 @@ def level(claim, alpha=0.05):
 
 def same_matrices(one, other):
     for name in ("log_e", "log_thresholds", "lower_bounds", "first_certified", "means"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+        np.testing.assert_allclose(getattr(one, name), getattr(other, name), err_msg=name, rtol=1e-12)
     np.testing.assert_array_equal(one.current_edges, other.current_edges)
     np.testing.assert_array_equal(one.edges, other.edges)
     assert one.looks == other.looks
@@ -105,10 +105,10 @@ def test_an_added_model_is_a_replay_with_its_directions_at_the_next_level(tmp_pa
     shown = board.leaderboard()
     # What was there before is untouched.
     for name in ("log_e", "log_thresholds", "lower_bounds", "first_certified"):
-        np.testing.assert_array_equal(getattr(shown, name)[:3, :3], getattr(before, name))
-        np.testing.assert_array_equal(getattr(shown, name)[:3, :3], getattr(first, name))
-        np.testing.assert_array_equal(getattr(shown, name)[3], getattr(second.leaderboard(), name)[3])
-        np.testing.assert_array_equal(getattr(shown, name)[:, 3], getattr(second.leaderboard(), name)[:, 3])
+        np.testing.assert_allclose(getattr(shown, name)[:3, :3], getattr(before, name), rtol=1e-12)
+        np.testing.assert_allclose(getattr(shown, name)[:3, :3], getattr(first, name), rtol=1e-12)
+        np.testing.assert_allclose(getattr(shown, name)[3], getattr(second.leaderboard(), name)[3], rtol=1e-12)
+        np.testing.assert_allclose(getattr(shown, name)[:, 3], getattr(second.leaderboard(), name)[:, 3], rtol=1e-12)
     certified = {(e.winner, e.loser, e.replicate) for e in added.edges}
     numbers = second.leaderboard().first_certified
     assert certified == {(design.models[a], design.models[b], numbers[a, b]) for a, b in np.argwhere(numbers).tolist()}
@@ -120,8 +120,8 @@ def test_an_added_model_is_a_replay_with_its_directions_at_the_next_level(tmp_pa
         second.update(panel)
     first = run(first.design, np.concatenate([old, later[:, :3]]))
     shown = board.leaderboard()
-    np.testing.assert_array_equal(shown.log_e[:3, :3], first.log_e)
-    np.testing.assert_array_equal(shown.log_e[3], second.leaderboard().log_e[3])
+    np.testing.assert_allclose(shown.log_e[:3, :3], first.log_e, rtol=1e-12)
+    np.testing.assert_allclose(shown.log_e[3], second.leaderboard().log_e[3], rtol=1e-12)
     np.testing.assert_array_equal(shown.first_certified[:, 3], second.leaderboard().first_certified[:, 3])
     assert shown.design.alpha == 0.05
 
@@ -274,8 +274,8 @@ def test_models_retired_before_a_newcomer_stop_where_they_stopped(tmp_path, rng)
         by_hand.update(panel)
     shown, expected = board.leaderboard(), by_hand.leaderboard()
     for name in ("log_e", "lower_bounds", "log_thresholds", "first_certified"):
-        np.testing.assert_array_equal(getattr(shown, name)[3], getattr(expected, name)[3])
-        np.testing.assert_array_equal(getattr(shown, name)[:, 3], getattr(expected, name)[:, 3])
+        np.testing.assert_allclose(getattr(shown, name)[3], getattr(expected, name)[3], rtol=1e-12)
+        np.testing.assert_allclose(getattr(shown, name)[:, 3], getattr(expected, name)[:, 3], rtol=1e-12)
 
 
 def test_the_founders_may_all_retire(tmp_path, rng):

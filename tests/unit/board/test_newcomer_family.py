@@ -57,8 +57,8 @@ def test_newcomers_that_cannot_be(options, message):
 
 def test_stakes_follow_the_smaller_family():
     every, new = (
-        Design.make(MODELS, ITEMS, method="bb-edge-x"),
-        Design.make(MODELS, ITEMS, method="bb-edge-x", newcomer="new"),
+        Design.make(MODELS, ITEMS, stakes="design"),
+        Design.make(MODELS, ITEMS, stakes="design", newcomer="new"),
     )
     assert new.grid.values != every.grid.values
     assert max(new.grid.values) <= max(every.grid.values)

@@ -140,7 +140,7 @@ def test_an_open_pair_tells_where_its_difference_lies():
 def test_a_pilot_that_chose_the_wrong_models_has_an_outlook():
     # Wealth may be more than evidence, so that a hopeless direction would need less evidence than one.
     scores = drawn([0.85, 0.7, 0.55, 0.4, 0.25], replicates=4)
-    leaderboard = run(scores.design(candidate=["m00", "m03"]), scores.panels())
+    leaderboard = run(scores.design(candidate=["m00", "m03"], stakes="design"), scores.panels())
     assert np.nanmin(leaderboard.log_thresholds) < 0.0
     made = Certificate.made(leaderboard)
     assert min(each.log_threshold for each in made.content.outlook) < 0.0

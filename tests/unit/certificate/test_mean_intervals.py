@@ -70,7 +70,7 @@ def changed(leaderboard, change):
     ("change", "words"),
     [
         (lambda d: d["models"][1].pop("mean_interval"), "'mean_share' of the design do not agree"),
-        (lambda d: d["design"].pop("mean_share"), "'mean_share' of the design do not agree"),
+        (lambda d: d["design"].pop("mean_share"), "'mean_share' of the design do not agree|'fitted_stakes'"),
         (lambda d: d["models"][0]["mean_interval"].reverse(), "is not a part of the score range"),
         (lambda d: d["models"][0].update(mean_interval=[-5.1, 15.0]), "is not a part of the score range"),
         (lambda d: d["models"][0].update(mean_interval=[-5.0, d["models"][0]["mean"] - 1.0]), "does not contain"),

@@ -168,7 +168,7 @@ def test_an_unknown_view_is_refused_with_the_names_of_those_that_exist():
         (changed("views", 1, "share", to=0.5), "more than all of alpha"),
         (changed("views", to=DOCUMENT["views"][:1]), "a view is missing"),
         ({key: value for key, value in DOCUMENT.items() if key != "views"}, "a view is missing"),
-        (changed("views", 0, "blocks", "sizes", 0, to=2), "view 'code': .* design.weights.items is 40, and 41 follows"),
+        (changed("views", 0, "blocks", "sizes", 0, to=2), "view 'code': .* 'fitted_stakes'"),
         (changed("views", 0, "weights", "largest", to=0.01), "view 'code': .* 'weights' and 'items' do not agree"),
         (changed("views", 0, "stake_weights", to=[1.0]), "view 'code': .* not of one length"),
         (
@@ -235,7 +235,7 @@ def test_a_stopped_model_has_other_replicates_than_the_others():
     # The first model is perfect until the second is stopped, and never right after that.
     values = np.concatenate([np.tile([[1.0], [0.0], [0.0]], (2, 1, 40)), np.zeros((2, 3, 40))])
     scores = drawn([0.5] * 3, items=40)
-    found = run(scores.design(method="bb-edge-x"), values, stops=(4, 2, 4))
+    found = run(scores.design(stakes="design"), values, stops=(4, 2, 4))
     stopped = replace(found, stops=(4, 2, 4))
     content = json.loads(to_json(certificate(stopped)))
     assert content["stopped"] == {"m01": 2}

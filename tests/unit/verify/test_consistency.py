@@ -439,7 +439,7 @@ def test_no_certified_margin_is_below_tau():
         (lambda c: c["edges"].pop(), "edge"),
         (lambda c: c.__setitem__("current_edges", [[e["winner"], e["loser"]] for e in c["edges"]]), "current_edges"),
         (lambda c: c["log_w"][0].__setitem__(1, -9.0), "log_threshold"),
-        (lambda c: c["design"].__setitem__("margin_share", 0.5), "threshold|margin"),
+        (lambda c: c["design"].__setitem__("margin_share", 0.5), "threshold|margin|fitted"),
         (lambda c: c["history"].__setitem__("log_e", c["history"].pop("log_w")), "history"),
         (lambda c: c.pop("log_w"), "log_threshold|threshold|log_w|history"),
         (lambda c: c["history"]["log_w"][0][0].__setitem__(1, 60.0), "history"),
