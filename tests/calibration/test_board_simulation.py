@@ -163,12 +163,15 @@ def test_false_edges_are_rare_in_the_stated_update_experiment(place, block, hete
 
 
 def reversing(place, rng):
-    """The new items favour the model that the old ones did not, so that over all items the two are equal."""
+    """The new items favour the model that the old ones did not, so that over all items the two are equal.
+
+    Stakes are known from the start, because those that are fitted could not be replayed on other items.
+    """
     models, old, new = ("a", "b"), [f"old{i}" for i in range(10)], [f"new{i}" for i in range(10)]
     probability = np.array([[0.8] * 10 + [0.2] * 10, [0.2] * 10 + [0.8] * 10])
     life = Life(
         place,
-        BoardDesign(alpha=ALPHA, method="bb-edge-x", copies="allow", spending="equal", shares=2),
+        BoardDesign(alpha=ALPHA, method="bb-edge-x", stakes="design", copies="allow", spending="equal", shares=2),
         models=models,
         items=old,
         blocks=old,
@@ -190,7 +193,7 @@ def carry_over(monkeypatch):
             return
         before, now = (epoch.stages[0].certifier.evidence for epoch in self.epochs[-2:])
         now._runs, now.replicates = before._runs.copy(), before.replicates
-        now._mixture.totals, now._mixture._count = before._mixture.totals.copy(), before._mixture._count
+        now._mixture.totals, now._mixture.count = before._mixture.totals.copy(), before._mixture.count
         self.epochs[-1].stages[0].places.extend(self.epochs[-2].stages[0].places)
 
     monkeypatch.setattr(BoardState, "_open_epoch", planted)

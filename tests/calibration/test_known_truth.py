@@ -33,11 +33,12 @@ def scores() -> bbedge.Scores:
     ("options", "pairs"),
     [
         ({"method": "bb-edge"}, 16),
-        ({"method": "bb-edge-x"}, 22),
-        ({"method": "bb-edge-x", "planned": REPLICATES}, 23),
+        ({"method": "bb-edge-x"}, 23),
+        ({"method": "bb-edge-x", "stakes": "design"}, 22),
+        ({"method": "bb-edge-x", "planned": REPLICATES}, 24),
         ({"method": "bb-edge-x", "margin_share": 0.0}, 23),
     ],
-    ids=["bb-edge", "bb-edge-x", "planned", "whole alpha"],
+    ids=["bb-edge", "bb-edge-x", "design stakes", "planned", "whole alpha"],
 )
 def test_a_good_part_is_certified_and_nothing_false(scores, options, pairs):
     board = bbedge.certify(scores, **options)
