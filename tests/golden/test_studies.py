@@ -2,19 +2,32 @@
 
 import json
 import re
+from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bbedge.display.study import study_page
-from bbedge.study.contenders import DIRECT, PILOT, TWO_WAY, WHOLE_ALPHA, WHOLE_ALPHA_TWO_WAY, X_ONE_BLOCK
+from bbedge.study.contenders import (
+    DESIGN_STAKES,
+    DESIGN_STAKES_TWO_WAY,
+    DIRECT,
+    PILOT,
+    PLANNED,
+    TWO_WAY,
+    WHOLE_ALPHA,
+    WHOLE_ALPHA_TWO_WAY,
+    X_ONE_BLOCK,
+)
 from bbedge.study.experiments import STUDIES
 from bbedge.study.experiments.comparison import NAMES, UNEVEN
 from bbedge.study.experiments.new_items import NEW_ITEMS, NEW_ITEMS_PLANNED, T_TEST, THESE_ITEMS_PLANNED
 from bbedge.study.monte_carlo import Made, StudyResults
 from bbedge.study.study import StudyColumn
 
-OF_X = ("BB-EDGE-X", DIRECT, WHOLE_ALPHA, TWO_WAY, WHOLE_ALPHA_TWO_WAY, X_ONE_BLOCK)
+QUIET = ("BB-EDGE-X", TWO_WAY, DESIGN_STAKES, DESIGN_STAKES_TWO_WAY)
+OF_X = (*QUIET, *(name + PLANNED for name in QUIET), DIRECT, WHOLE_ALPHA, WHOLE_ALPHA_TWO_WAY, X_ONE_BLOCK)
 FOLDER = Path(__file__).parents[2] / "studies"
 
 
@@ -88,6 +101,40 @@ def test_what_to_expect_of_more_items_and_runs_is_what_the_study_found():
     )
     assert said is not None
     assert list(said.groups()) == expected
+
+
+def standing_power(setting, method):
+    results, _ = committed("quiet")
+    return np.array([row.value for row in results.curve(setting, method, "standing power")])
+
+
+@pytest.mark.parametrize("setting", STUDIES["quiet"].settings, ids=lambda setting: setting.name)
+def test_fitted_stakes_certify_more_by_the_end_and_little_less_before(setting):
+    for plan, cost in (("", 0.04), (PLANNED, 0.07)):
+        design, fitted = (standing_power(setting.name, f"{name}{plan}") for name in (DESIGN_STAKES, "BB-EDGE-X"))
+        assert (fitted - design).min() > -cost
+        assert fitted[-1] - design[-1] > (0.0 if setting.looks > 5 else -0.01)
+        assert setting.name != "graded and quiet" or (fitted - design).max() > 0.08
+
+
+def test_what_is_said_of_two_way_predictions_is_what_the_study_found():
+    results, made = committed("quiet")
+    last, second = [], []
+    for setting, plan in product(results.settings(), ("", PLANNED)):
+        usual, two_way = (standing_power(setting, f"{name}{plan}") for name in ("BB-EDGE-X", TWO_WAY))
+        change = np.divide(two_way - usual, usual, out=np.zeros_like(usual), where=usual > 0.0)
+        last.append(change[-1])
+        second.append(change[1])
+        assert (np.delete(change, 1) >= -0.01).all(), setting
+    assert min(second) < -0.01, "two-way predictions never lose: say so, and make them the default"
+    page = (FOLDER.parent / "docs" / "cli.md").read_text(encoding="utf-8")
+    said = re.search(
+        r"\((\d+) repetitions\), two-way predictions have certified (\d+) to (\d+) % more .*? up to (\d+) % of what",
+        page,
+    )
+    assert said is not None
+    found = made.repetitions, *(round(100 * each) for each in (min(last), max(last), -min(second)))
+    assert tuple(map(int, said.groups())) == found
 
 
 def test_ninety_percent_power_comes_at_the_published_replicate():

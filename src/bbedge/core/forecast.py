@@ -208,9 +208,9 @@ class Forecast:
     def _needed(self, gap: float, replicates: int) -> float:
         """The least ``T`` of at least 0 at which a direction is certified.
 
-        A group of stakes pays for the directions that it had at its entry. Those that enter at the start pay for all of
-        them. By the entry of the others, of each other pair one direction is taken as lost and one as where it began,
-        and of its own evidence as much has come as of the replicates.
+        A group of stakes pays for the directions as they were at its entry. Those that enter at the start pay for all
+        of them. By the entry of the others the own evidence is taken to have come as far as the replicates, and that of
+        every other direction to be where it began, as it is on average where models are equal.
         """
         design, stakes = self.design, self._stakes()
         rates, weights = self._rates(stakes), np.array([w for w in design.grid.weights if w > 0.0])
@@ -218,6 +218,7 @@ class Forecast:
         if not present.all():
             stakes = tuple(stake for stake, there in zip(stakes, present, strict=True) if there)
             rates = rates[present]
+        others = math.log(max(1e-300, design.n_directions / design.share - 1.0))
         bets, cash = list[tuple[int, Floats, Floats, Floats]](), 0.0
         for group in design.entry_groups:
             own = list(group.stakes)
@@ -228,8 +229,6 @@ class Forecast:
             gains = np.log(weights[own]) - self._penalties(of_group, gap, replicates)
             then = np.log(weights[own] / group.weight) - self._penalties(of_group, gap, group.after)
             bets.append((group.after, rates[own], gains, then))
-        one_way = design.n_directions - np.count_nonzero(design.tested & design.tested.T) / 2
-        others = math.log(max(1e-300, one_way / design.share - 1.0))
 
         def short(total: float) -> float:
             parts = [math.log(cash)] if cash else []

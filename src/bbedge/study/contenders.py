@@ -37,7 +37,7 @@ _FAR = 38.0  # a threshold beyond which a Gaussian never goes, and whose square 
 PILOT = "BB-EDGE + pilot"
 LIMIT = "Holm z-test, one look"
 DIRECT = "betting, design stakes"
-"""Of the kinds, the one with the evidence and the stakes of BB-EDGE-X."""
+"""Of the kinds, the one with the evidence of BB-EDGE-X."""
 KINDS: dict[str, dict[str, str]] = {
     "hoeffding": {"evidence": "hoeffding"},
     "bernstein": {"evidence": "bernstein"},
@@ -54,13 +54,21 @@ WHOLE_ALPHA = "BB-EDGE-X, whole alpha"
 TWO_WAY = "BB-EDGE-X, two-way"
 WHOLE_ALPHA_TWO_WAY = "BB-EDGE-X, whole alpha, two-way"
 X_ONE_BLOCK = "BB-EDGE-X, one block"
+DESIGN_STAKES = "BB-EDGE-X, design stakes"
+DESIGN_STAKES_TWO_WAY = "BB-EDGE-X, design stakes, two-way"
 _OF_X: dict[str, dict[str, str | float]] = {
+    "BB-EDGE-X": {},
     WHOLE_ALPHA: {"margin_share": 0.0},
     TWO_WAY: {"prediction": "two-way"},
     WHOLE_ALPHA_TWO_WAY: {"margin_share": 0.0, "prediction": "two-way"},
     X_ONE_BLOCK: {"blocks": "one"},
+    DESIGN_STAKES: {"stakes": "design"},
+    DESIGN_STAKES_TWO_WAY: {"stakes": "design", "prediction": "two-way"},
 }
 """Options of ``bb-edge-x`` by the name of what they change; BB-EDGE-X itself is what ``certify`` uses."""
+
+PLANNED = ", planned"
+"""Ends the name of one of these that plans exactly the runs of the setting."""
 
 
 def claims(
@@ -69,7 +77,7 @@ def claims(
     """What a contender claims at every look: edges, or rank intervals for the methods that give only those."""
     if name == LIMIT:
         return z_test_edges(benchmark, design, panels)
-    own = variant_design(name, design)
+    own = variant_design(name, design, runs=len(panels))
     return METHODS[name].apply(design, panels, rng) if own is None else edges_at_looks(own, panels)
 
 
@@ -78,13 +86,14 @@ def gives_ranks(name: str) -> bool:
     return name in METHODS and METHODS[name].claims == "ranks"
 
 
-def variant_design(name: str, design: Design) -> Design | None:
-    """The design whose evidence a contender is, for those that are nothing else."""
-    if name in VARIANTS:
-        return VARIANTS[name](design)
-    if name not in KINDS and name not in _OF_X:
-        return None
-    return remade(design, **({"method": "bb-edge", **KINDS[name]} if name in KINDS else {**_OF_X[name]}))
+def variant_design(name: str, design: Design, *, runs: int) -> Design | None:
+    """The design whose evidence a contender is in a setting of so many runs, for those that are nothing else."""
+    if name in KINDS:
+        return remade(design, method="bb-edge", **KINDS[name])
+    own = name.removesuffix(PLANNED)
+    if own in _OF_X:
+        return remade(design, **_OF_X[own], planned=None if own == name else runs)
+    return VARIANTS[name](design) if name in VARIANTS else None
 
 
 def pilot_edges(design: Design, panels: Floats, *, pilot: int, k: int) -> Mask:

@@ -125,7 +125,7 @@ class Contest:
         ``panels`` are replicates x repetitions x models x items.
         """
         placed = space_on(device).asarray(panels[: self.looks])
-        designs = {name: variant_design(name, self.design) for name in self.contenders}
+        designs = {name: variant_design(name, self.design, runs=self.looks) for name in self.contenders}
         return {name: edges_at_looks(own, placed, device=device) for name, own in designs.items() if own is not None}
 
     def record(self, panels: Floats, seeds: RepetitionSeeds, known: Mapping[str, Mask]) -> Record:

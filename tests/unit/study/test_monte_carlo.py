@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bbedge.errors import DomainError, FormatError
-from bbedge.study.contenders import KINDS, LIMIT, PILOT, TWO_WAY, WHOLE_ALPHA, X_ONE_BLOCK
+from bbedge.study.contenders import DESIGN_STAKES, KINDS, LIMIT, PILOT, PLANNED, TWO_WAY, WHOLE_ALPHA, X_ONE_BLOCK
 from bbedge.study.experiments import STUDIES, study
 from bbedge.study.monte_carlo import CHUNK, StudyResults, fingerprint, run_study, summarised
 from bbedge.study.study import Contest, Study, StudyColumn
@@ -165,14 +165,14 @@ def test_unknown_names_and_impossible_numbers_are_refused(tmp_path):
         run_study(SMALL, repetitions=0, seed=1, keep=tmp_path, crew=ONE)
 
 
-CONTENDERS = (*KINDS, "BB-EDGE-X", WHOLE_ALPHA, TWO_WAY, LIMIT, X_ONE_BLOCK, PILOT)
+CONTENDERS = (*KINDS, f"BB-EDGE-X{PLANNED}", WHOLE_ALPHA, TWO_WAY, DESIGN_STAKES, LIMIT, X_ONE_BLOCK, PILOT)
 
 
 def test_repetitions_on_a_device_are_those_of_the_cores(tmp_path):
     # NumPy is a device too: the batches are what is tested here. Two settings are alike, one is not.
     first, alike = SMALL.settings
     design = STUDIES["evidence"].settings[4]
-    other = replace(first, name="other", looks=3, contenders=CONTENDERS, measured=("power", "standing power"))
+    other = replace(first, name="other", looks=4, contenders=CONTENDERS, measured=("power", "standing power"))
     study = replace(SMALL, settings=(first, replace(design, looks=2), alike, other))
     one_by_one = run_study(study, repetitions=12, seed=3, keep=tmp_path / "a", crew=ONE)
     together = run_study(study, repetitions=12, seed=3, keep=tmp_path / "b", crew=ONE, device="cpu")

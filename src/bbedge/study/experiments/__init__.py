@@ -1,7 +1,7 @@
 """The experiments, those of one kind in one module; :data:`STUDIES` lists them."""
 
 from bbedge.errors import DomainError
-from bbedge.study.experiments import comparison, early_looks, gates, new_items, variants
+from bbedge.study.experiments import comparison, early_looks, gates, new_items, quiet, variants
 from bbedge.study.study import Study
 
 STUDIES: dict[str, Study] = {
@@ -17,6 +17,7 @@ STUDIES: dict[str, Study] = {
         variants.ONE_BLOCK,
         comparison.SAME_MODEL,
         variants.EVIDENCE,
+        quiet.QUIET,
         gates.STUDY,
         early_looks.STUDY,
         new_items.STUDY,

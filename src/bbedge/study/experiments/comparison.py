@@ -18,7 +18,7 @@ from bbedge.core.arrays import Floats
 from bbedge.core.design import Design
 from bbedge.core.scores import Scores
 from bbedge.errors import DataError
-from bbedge.study.contenders import DIRECT, LIMIT, WHOLE_ALPHA, edge_measures, so_far
+from bbedge.study.contenders import DESIGN_STAKES, DIRECT, LIMIT, WHOLE_ALPHA, edge_measures, so_far
 from bbedge.study.study import Contest, Published, Record, RepetitionSeeds, Study, StudyColumn
 from bbedge.study.synthetic import SyntheticBenchmark
 
@@ -56,9 +56,10 @@ OF_THE_LIMIT = (
 """A note on the limit."""
 
 OF_X = (
-    "BB-EDGE-X is bb-edge-x as `bbedge certify` uses it: staggered e-Holm at 0.8 alpha, and margins with the rest of "
-    "alpha. *Whole alpha* leaves margins out; *betting, design stakes* has the same evidence and stakes, under direct "
-    "e-Holm at alpha and with margins of their own level."
+    "BB-EDGE-X is bb-edge-x as `bbedge certify` uses it: stakes that are fitted to the noise, staggered e-Holm at 0.8 "
+    "alpha, and margins with the rest of alpha. *Design stakes* are all fixed beforehand, for the size of the design; "
+    "*whole alpha* leaves margins out; *betting, design stakes* has the same evidence and stakes fixed beforehand, "
+    "under direct e-Holm at alpha and with margins of their own level."
 )
 """A note on what BB-EDGE-X is."""
 
@@ -93,7 +94,7 @@ POWER = Study(
     "the truth?",
     source="Figure 1 of the paper",
     setup=STATED + " 100 replicates, a look after each.",
-    settings=four((*RIVALS, DIRECT, WHOLE_ALPHA, "BB-EDGE-X", LIMIT)),
+    settings=four((*RIVALS, DIRECT, WHOLE_ALPHA, DESIGN_STAKES, "BB-EDGE-X", LIMIT)),
     table=(
         StudyColumn(metric="fwer"),
         StudyColumn(metric="power", at=50),

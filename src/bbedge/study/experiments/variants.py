@@ -8,7 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from bbedge.study.contenders import DIRECT, KINDS, LIMIT, PILOT, TWO_WAY, WHOLE_ALPHA, WHOLE_ALPHA_TWO_WAY, X_ONE_BLOCK
+from bbedge.study.contenders import (
+    DESIGN_STAKES,
+    DIRECT,
+    KINDS,
+    LIMIT,
+    PILOT,
+    TWO_WAY,
+    WHOLE_ALPHA,
+    WHOLE_ALPHA_TWO_WAY,
+    X_ONE_BLOCK,
+)
 from bbedge.study.experiments.comparison import NAMES, OF_THE_LIMIT, OF_X, RIVALS, STANDING, STANDS, STATED, four
 from bbedge.study.study import Contest, Published, Study, StudyColumn
 from bbedge.study.synthetic import SyntheticBenchmark, tied_pairs
@@ -138,19 +148,18 @@ UNEVEN_BLOCKS = Study(
 )
 
 
-_OURS = (*KINDS, WHOLE_ALPHA, WHOLE_ALPHA_TWO_WAY, "BB-EDGE-X", TWO_WAY)
+_OURS = (*KINDS, WHOLE_ALPHA, WHOLE_ALPHA_TWO_WAY, DESIGN_STAKES, "BB-EDGE-X", TWO_WAY)
 
 EVIDENCE = Study(
     name="evidence",
     title="What is left to gain",
-    question="What do sharper evidence, stakes fitted to the design and other predictions save, and how far is it to a "
-    "test that knows the variances and looks only once?",
+    question="What do sharper evidence, stakes for the design or fitted to the noise, and other predictions save, and "
+    "how far is it to a test that knows the variances and looks only once?",
     source="ours",
     setup=STATED
     + " And a fifth setting with quiet, graded scores, as a judge that gives nearly the same mark each time: "
     "blocks of 2, scores that stray a fifth as far. *bernstein* with the published stakes and running-mean "
-    "predictions is bb-edge; *betting, design stakes* has the evidence and the stakes of BB-EDGE-X. Every kind has the "
-    "same guarantee over all looks.",
+    "predictions is bb-edge; *betting* is the evidence of BB-EDGE-X. Every kind has the same guarantee over all looks.",
     settings=(
         *four((*_OURS, LIMIT)),
         Contest(
@@ -239,7 +248,7 @@ ONE_BLOCK = Study(
 _STATED, _FITTED = "stated: ", "fitted: "
 _COLUMNS = tuple(StudyColumn(metric=metric) for metric in ("fwer", "fcp", "certified", "cr"))
 _STANDING = ("standing certified", "standing cr")
-_CONTENDERS = (*RIVALS, PILOT, DIRECT, "BB-EDGE-X", LIMIT)
+_CONTENDERS = (*RIVALS, PILOT, DIRECT, DESIGN_STAKES, "BB-EDGE-X", LIMIT)
 _KEPT = ("fwer", "fcp", "certified", "cr", *_STANDING)
 
 # FWER, FCP, CertProb and CR with its standard deviation, in the order of NAMES.
