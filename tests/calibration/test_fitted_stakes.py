@@ -158,9 +158,9 @@ NULLS = {
     "a newcomer": Null(means=THREE, draw=coins(THREE), looks=80, options={"newcomer": "m2"}),
 }
 OF_FOUR = {
-    "coins of four": Null(means=FOUR, draw=coins(FOUR), looks=30),
+    "coins of four": Null(means=FOUR, draw=coins(FOUR), looks=20),
     "quiet until the first entry, then wild, four": Null(
-        means=FOUR, draw=changing(around(FOUR, 0.01), 2, coins(FOUR)), looks=30
+        means=FOUR, draw=changing(around(FOUR, 0.01), 2, coins(FOUR)), looks=20
     ),
 }
 
@@ -319,7 +319,7 @@ def stopped(stop: Stop, null: Null, design: Design, rng: np.random.Generator) ->
 @pytest.mark.parametrize("stop", STOPS)
 @pytest.mark.parametrize("name", ["coins of four", "quiet until the first entry, then wild, four"])
 def test_models_that_stop_cost_no_level(stop, name):
-    null, n = OF_FOUR[name], 1_000
+    null, n = OF_FOUR[name], 400
     design = null.design(alpha=0.3)
     false = sum(stopped(stop, null, design, rng) for rng in np.random.default_rng(4).spawn(n))
     show(f"fitted stakes, {name}, {stop.__name__}: {false} false of {n} at level {design.certificate_alpha:g}")
