@@ -260,7 +260,7 @@ def test_nothing_false_is_certified_ten_thousand_times(name, alpha):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", NULLS)
+@pytest.mark.parametrize("name", [name for name in NULLS if not name.endswith("120 looks")])
 def test_margins_stay_below_the_differences(name):
     null = replace(NULLS[name], looks=min(40, NULLS[name].looks))
     design = null.design(alpha=0.3)
