@@ -56,7 +56,7 @@ def test_the_order_of_files_records_and_keys_means_nothing(name, random):
         for path in files:
             content = parsed(shape, path)
             for records in shape.records(content):
-                if isinstance(records, list):
+                if isinstance(records, list) and name != "opencompass":  # there, places are the names of items
                     random.shuffle(records)
             written(shape, path, with_shuffled_keys(content, random))
         random.shuffle(files)
