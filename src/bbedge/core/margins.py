@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bbedge.core.arrays import UNIT, Array, Floats, Space, to_numpy
-from bbedge.core.strips import Reader, products, steps
+from bbedge.core.strips import StripReader, products, steps
 
 if TYPE_CHECKING:
     from bbedge.core.mixture import Mixture
@@ -185,7 +185,7 @@ def joint_lower_bounds(looks: Sequence[tuple[Mixture, float]], n_directions: flo
     terms = matrix.shape[1] + 12
     lost = 8 * terms * UNIT * (float(matrix[:, 0].max()) + float(np.abs(matrix[:, 1]).max()))
     target = math.log(n_directions / design.margin_alpha) + lost
-    out, readers = space.empty(*shape), [Reader(each) for each in mixtures]
+    out, readers = space.empty(*shape), [StripReader(each) for each in mixtures]
     *batch, n_rows, n_cols = shape
     for rows in steps(n_rows, max(1, 2 * space.tile // max(1, matrix.shape[1] * n_cols * math.prod(batch)))):
         strips = [reader.strip(rows, slice(0, n_cols)) for reader in readers]
@@ -244,7 +244,7 @@ class LateBets:
     def _strips(self, difference: float | None) -> Iterator[tuple[slice, Array, Array]]:
         """Some rows at a time: which, the advantage, and the features of the matrix."""
         mixture, xp = self._mixture, self._space.xp
-        reader, moved = Reader(mixture), Reader(mixture, at=difference)
+        reader, moved = StripReader(mixture), StripReader(mixture, at=difference)
         *_, n_rows, n_cols = mixture.pairs.shape
         for rows in steps(n_rows, self._height):
             strip = moved.strip(rows, slice(0, n_cols))

@@ -31,7 +31,7 @@ from bbedge.core.penalties import (
     error_sign,
 )
 from bbedge.core.stakes import CENTRED_MAX, EntryGroup, Stakes
-from bbedge.core.strips import Reader, products, steps
+from bbedge.core.strips import StripReader, products, steps
 from bbedge.records.values import EvidenceKind
 
 Feed = Callable[[Columns, Columns, float], None]
@@ -179,7 +179,7 @@ class Mixture:
         if not self.count:
             return out
         entered = [group for group in self.groups if group.stakes[-1] < len(self._stakes)]
-        reader, (height, width) = Reader(self, is_sorted=self._is_sorted, bound=bound, at=at), self._tile_shape()
+        reader, (height, width) = StripReader(self, is_sorted=self._is_sorted, bound=bound, at=at), self._tile_shape()
         for rows in steps(out.shape[-2], height):
             strip = reader.strip(rows, slice(0, out.shape[-1]), with_selves=not self._is_sorted)
             for cols in steps(out.shape[-1], width):
@@ -230,7 +230,7 @@ class Mixture:
         Logarithms, rounded down: stakes x (batch x) rows x columns. They fall by half the slope times that by which a
         difference exceeds ``tau``, after one panel.
         """
-        strip = Reader(self).strip(rows, slice(0, self.pairs.shape[-1]))
+        strip = StripReader(self).strip(rows, slice(0, self.pairs.shape[-1]))
         return products(self._matrix_there, strip, self.space.xp), self._slopes
 
     def lower_bounds(self, n_directions: float) -> Array:
@@ -238,7 +238,7 @@ class Mixture:
         space, xp = self.space, self.space.xp
         if not self.count or self._slopes.max() <= LEAST_SLOPE:
             return space.zeros(*self.pairs.shape) - 1.0
-        out, reader = space.empty(*self.pairs.shape), Reader(self)
+        out, reader = space.empty(*self.pairs.shape), StripReader(self)
         target = math.log(n_directions / self.design.margin_alpha)
         *batch, n_rows, n_cols = self.pairs.shape
         height = max(1, 2 * space.tile // max(1, self.matrix.shape[1] * n_cols * math.prod(batch)))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bbedge.core.mixture import Mixture
 
 
-class Reader:
+class StripReader:
     """Reads the features of the directions of a mixture, the models in the order of their totals if they are sorted.
 
     Directions side by side in that order have near features, and few stakes matter to them.
