@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import html
 import json
 import math
@@ -281,9 +282,14 @@ def test_the_page_of_a_gate_is_that_of_its_json(bbedge, tmp_path):
         assert marks == (2 if claim["kind"] == "equal_within" else int(claim["bar"] != 0))
     check_places(rows, [claim["bounds"] for claim in document["claims"]])
     said = text_of(text.split("</style>")[1])
+    sources = {table.name: hashlib.sha256(table.read_bytes()).hexdigest()}
+    assert document["sources"] == sources
+    assert f"{table.name} {sources[table.name]} Policy {document['policy']}" in said
     for claim in document["claims"]:
         if claim["more_runs"] is not None:
             assert f"about {claim['more_runs']:,} more run" in said
+        if claim["needed_items"] is not None:
+            assert f"{claim['needed_items']:,} items instead of {document['items']:,} in 3 runs" in said
     assert f"{document['items']:,} items" in said
     assert f"at most {100 * document['alpha']:g} % risk" in said.lower()
 

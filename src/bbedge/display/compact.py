@@ -178,7 +178,7 @@ def to_latex(certificate: Certificate) -> str:
         r"\midrule",
     ]
     for row in rows:
-        place, ends, words = row.index, row.ranks, row.mean_over
+        place, ends, words = row.index, row.ranks, row.mean_of
         shown_mean = f"{_number(row.mean)} ({words})" if words else _number(row.mean)
         ranked = [row.rank, *([row.rank_on_new_items] if new else [])]
         cells = [*(each.replace("-", "--") for each in ranked), latex_text(certificate.names[place]), shown_mean]

@@ -37,6 +37,12 @@ CONFLICT = (
 """What a contradiction means, and what to do."""
 _COLUMNS = ("verdict", "tier", "candidate", "claim", "difference", "interval", "since run")
 _MARKS = {"PASS": "✅ PASS", "FAIL": "❌ FAIL", "OPEN": "⏳ OPEN", "CONTRADICTION": "⚠️ CONTRADICTION"}
+_CONSEQUENCES: dict[Release, str] = {
+    "ship": "A pipeline that runs this gate goes on (exit code 0).",
+    "stop": "A pipeline that runs this gate stops (exit code 1).",
+    "undecided": "A pipeline that runs this gate stops without a verdict (exit code 3).",
+    "contradiction": "A pipeline that runs this gate stops without a verdict (exit code 5).",
+}
 _AMOUNTS = {"not_worse_by": "margin", "better_by": "margin", "at_least": "floor", "equal_within": "margin"}
 _MOST = 3  # claims that a sentence lists
 
@@ -95,6 +101,32 @@ def sentence(report: GateReport) -> str:
 def _where(report: GateReport) -> str:
     """What verdicts are true of."""
     return "new items of the same kind" if report.policy.target else "these items"
+
+
+def consequence(report: GateReport) -> str:
+    """What follows from the verdicts."""
+    tiers = [each.claim.tier for each in report.results]
+    others = (
+        f" Claims of tier {' and '.join(sorted({*tiers} - {'block'}))} change nothing about that."
+        if {*tiers} - {"block"}
+        else ""
+    )
+    return f"{_CONSEQUENCES[report.release]}{others}"
+
+
+def assumptions(report: GateReport) -> list[str]:
+    """What verdicts need besides the scores, which cannot show it."""
+    alike = ["Every run was made alike."]
+    of_runs = [
+        "Runs are independent of each other: no shared cache, seed or judge state.",
+        "Within a run, items are independent of each other, or the blocks that they are in.",
+    ]
+    uses = ["Every use of the gate is in its ledger, and none was left out because of its scores."]
+    return [
+        *(alike if report.policy.target else of_runs),
+        "The policy was fixed before the scores were seen, and no run was left out because of its results.",
+        *(uses if report.policy.spending == "ledger" else []),
+    ]
 
 
 def certified(report: GateReport) -> str:
@@ -178,22 +210,29 @@ def advice(report: GateReport, result: ClaimResult) -> str:
     outlook, claim = result.outlook, result.claim
     if outlook is None or report.contradictions:
         return ""
-    ways, later = [], ""
+    ways = []
     if outlook.more_runs is not None:
         ways.append(f"about {counted(outlook.more_runs, 'more run')}")
     if outlook.items is not None:
-        ways.append(f"{outlook.items:,} items in {counted(report.replicates, 'run')}")
+        ways.append(f"{outlook.items:,} items instead of {report.items:,} in {counted(report.replicates, 'run')}")
     if outlook.amount is not None:
         ways.append(f"a {_AMOUNTS[claim.kind]} of {outlook.amount:g} instead of {claim.amount:g}")
-        later = f"; the {_AMOUNTS[claim.kind]} of these runs is fixed, so choose another only for new ones"
     if not ways:
         return "at this difference no number of runs or items is likely to decide it (a forecast)"
-    return f"{', or '.join(ways)} would likely decide it (a forecast){later}"
+    return f"{', or '.join(ways)} would likely decide it (a forecast)"
 
 
 def open_claims(report: GateReport) -> list[tuple[str, str]]:
     """Claims that something would likely decide, and what."""
     return [(subject(each), words) for each in report.results if (words := advice(report, each))]
+
+
+def fixed_amounts(report: GateReport) -> list[str]:
+    """That what claims ask for is not changed for these runs, where another amount would decide one."""
+    found = [_AMOUNTS[each.claim.kind] for each in report.results if each.outlook and each.outlook.amount is not None]
+    if not found or report.contradictions:
+        return []
+    return [f"For these runs, every {' and '.join(dict.fromkeys(found))} is fixed: choose another only for new ones."]
 
 
 def coverage(report: GateReport) -> list[str]:
@@ -243,6 +282,7 @@ def render(report: GateReport) -> RenderableType:
         lines.append(Text(CONFLICT, style="red"))
     lines += [Text(""), table]
     lines += [Text(f"Open: {about}: {words}.") for about, words in open_claims(report)]
+    lines += map(Text, fixed_amounts(report))
     lines += [Text(f"Contradiction: {subject(each)}: {contradiction(each)}.", "red") for each in report.contradictions]
     lines += [Text(f"Note: {harmless(note)}") for note in report.notes]
     return Group(*lines, *map(Text, coverage(report)))
@@ -252,6 +292,7 @@ def markdown(report: GateReport, title: str = "Evaluation gate") -> str:
     """A summary for a pull request or a step of a pipeline."""
     rows = [markdown_line((_MARKS[each.verdict], *map(escaped, _row(each)))) for each in report.results]
     notes = [f"- {escaped(about)}: {words}" for about, words in open_claims(report)]
+    notes += [f"- {words}" for words in fixed_amounts(report)]
     notes += [f"- {escaped(subject(each))}: {contradiction(each)}" for each in report.contradictions]
     notes += [f"- {escaped(note)}" for note in (*report.notes, *coverage(report))]
     lines = [

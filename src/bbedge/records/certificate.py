@@ -365,6 +365,11 @@ class Closing(Conclusions, frozen=True, kw_only=True):
     provenance: ProvenanceRecord | UnsetType = UNSET
     """What it was made from, by hashes; absent where nothing is known."""
 
+    @property
+    def ended(self) -> Names:
+        """The models that get no more replicates."""
+        return self.board.retired if self.board else tuple(self.stopped or ())
+
 
 class Document(Closing, frozen=True):
     """What ``bbedge certify --json`` and ``bbedge board show --json`` write.

@@ -5,14 +5,16 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise, product
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
+import numpy as np
 from msgspec import UNSET
 
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.derive import provenance
+from bbedge.certificate.numbers import MOST_PAIRS, outlook_on
 from bbedge.display.ranking import CONTRADICTION
 from bbedge.display.scope import (
     announced_runs,
@@ -32,11 +34,22 @@ def page_summary(certificate: Certificate) -> str:
     """What was compared."""
     about = [f"View {shown(certificate.name)}"] if certificate.name else []
     about += ["On new items"] if certificate.is_about_new_items and not certificate.headline else []
-    time = provenance(certificate.content).time
-    written = [time[:10]] if time else []
     models = counted(len(certificate.names), "model")
     head = [f"ledger {ledger_head(certificate)}"] if ledger_head(certificate) else []
-    return " · ".join([*about, *written, models, item_count(certificate), run_count(certificate), *head])
+    return " · ".join([*about, *_dated(certificate), models, item_count(certificate), run_count(certificate), *head])
+
+
+def _dated(certificate: Certificate) -> list[str]:
+    """When a board was looked at last, or when another certificate was written; of a view about new items neither."""
+    time, board = provenance(certificate.content).time, (certificate.headline or certificate).content.board
+    if not board:
+        return [f"written {time[:10]}"] if time else []
+    looks = [step.time for step in board.timeline if step.has_look and step.epoch == board.epoch]
+    return (
+        [f"last look {looks[-1][:10]}"]
+        if looks and not (certificate.headline and certificate.is_about_new_items)
+        else []
+    )
 
 
 def budget_words(certificate: Certificate) -> str:
@@ -207,6 +220,43 @@ def top_sets(certificate: Certificate) -> list[TopSet]:
         else TopSet(k, "all but", labels[k:])
         for before, k in sets
     ]
+
+
+class OpenPairs(NamedTuple):
+    """The open pairs that are listed."""
+
+    deciding: Sequence[Prospect]
+    """The first model and every other one that could be best, those with most evidence first; none if not all known."""
+    others: Sequence[Prospect]
+    """The others: those of two models that could be best, then those that may be certified soonest."""
+
+
+def open_pairs(certificate: Certificate) -> OpenPairs:
+    """The tested open pairs that the certificate lists, and all of the first model with others that could be best.
+
+    Where few models could be best, all of their pairs are there.
+    """
+    names, content = certificate.names, (certificate.headline or certificate).content
+    could = np.flatnonzero(certificate.ranks.n_better == 0).tolist()
+    found = {frozenset((each.ahead, each.behind)): each for each in certificate.content.outlook}
+    # A set that a pilot chose is not tested inside, and a cycle is not open.
+    is_listed = certificate.all_pairs is None or certificate.candidate or certificate.is_contradicted
+    if found and not is_listed and certificate.all_pairs:
+        few = len(could) * (len(could) - 1) // 2 <= MOST_PAIRS
+        wanted = combinations(could, 2) if few else product(could[:1], could[1:])
+        left = [pair for pair in wanted if frozenset(names[i] for i in pair) not in found]
+        ended = names if certificate.is_about_new_items else content.ended
+        places = np.array(left, dtype=np.intp).reshape(-1, 2)
+        for each in outlook_on(places, certificate.all_pairs, replicates=certificate.replicates, stopped=ended):
+            found[frozenset((each.ahead, each.behind))] = each
+    best = {names[i] for i in could}
+    of_best = [pair for pair in found if pair <= best]
+    deciding = [] if is_listed else [pair for pair in of_best if names[0] in pair]
+    order = dict.fromkeys([*(pair for pair in of_best if pair not in deciding), *found])
+    return OpenPairs(
+        sorted((found[pair] for pair in deciding), key=lambda each: each.log_threshold - each.log_e),
+        [found[pair] for pair in order if pair not in deciding],
+    )
 
 
 def prospect_interval(certificate: Certificate, prospect: Prospect) -> str:

@@ -17,15 +17,27 @@ _READING = (
 )
 
 
-def report_page(report: GateReport, *, meaning: Sequence[str] = (), time: str | None = None) -> str:
+def report_page(
+    report: GateReport,
+    *,
+    sources: Mapping[str, str] | None = None,
+    meaning: Sequence[str] = (),
+    time: str | None = None,
+) -> str:
     """The verdict, a forest of the claims, and what would decide those that are open.
 
-    ``meaning`` says what the verdict means beside those of other uses, ``time`` when the page was written.
+    ``sources`` has the hashes of what the scores come from, by name; ``meaning`` says what the verdict means beside
+    those of other uses, ``time`` when the page was written.
     """
     systems = [*map(shown, report.candidates[:3]), *(["others"] if len(report.candidates) > 3 else [])]
     base = report.policy.baseline
     title = f"Gate: {', '.join(systems)}" + (f" against {shown(base)}" if base else "")
-    content = {"said": gate.answer(report), "report": report, "forests": list(claim_forests(report))}
+    content = {
+        "said": gate.answer(report),
+        "report": report,
+        "forests": list(claim_forests(report)),
+        "sources": sources or {},
+    }
     return _page(title, content, meaning, time)
 
 
