@@ -96,7 +96,8 @@ def _notebook_row(row: ModelRow, place: int, table: Sequence[TableColumn], size:
         if column.head == "rank":
             span = _SPAN.format(*rank_bar(row.ranks, size))
             content = f'<b>{row.rank}</b><div style="{_BAR}"><div style="{span}"></div></div>'
-        cells.append(f'<td style="{_style(column)}{line}">{content}</td>')
+        whole = "" if column.is_text else ";white-space:nowrap"
+        cells.append(f'<td style="{_style(column)}{whole}{line}">{content}</td>')
     return f"<tr>{''.join(cells)}</tr>"
 
 
