@@ -37,12 +37,6 @@ CONFLICT = (
 """What a contradiction means, and what to do."""
 _COLUMNS = ("verdict", "tier", "candidate", "claim", "difference", "interval", "since run")
 _MARKS = {"PASS": "✅ PASS", "FAIL": "❌ FAIL", "OPEN": "⏳ OPEN", "CONTRADICTION": "⚠️ CONTRADICTION"}
-_CONSEQUENCES: dict[Release, str] = {
-    "ship": "A pipeline that runs this gate goes on (exit code 0).",
-    "stop": "A pipeline that runs this gate stops (exit code 1).",
-    "undecided": "A pipeline that runs this gate stops without a verdict (exit code 3).",
-    "contradiction": "A pipeline that runs this gate stops without a verdict (exit code 5).",
-}
 _AMOUNTS = {"not_worse_by": "margin", "better_by": "margin", "at_least": "floor", "equal_within": "margin"}
 _MOST = 3  # claims that a sentence lists
 
@@ -101,32 +95,6 @@ def sentence(report: GateReport) -> str:
 def _where(report: GateReport) -> str:
     """What verdicts are true of."""
     return "new items of the same kind" if report.policy.target else "these items"
-
-
-def consequence(report: GateReport) -> str:
-    """What follows from the verdicts."""
-    tiers = [each.claim.tier for each in report.results]
-    others = (
-        f" Claims of tier {' and '.join(sorted({*tiers} - {'block'}))} change nothing about that."
-        if {*tiers} - {"block"}
-        else ""
-    )
-    return f"{_CONSEQUENCES[report.release]}{others}"
-
-
-def assumptions(report: GateReport) -> list[str]:
-    """What verdicts need besides the scores, which cannot show it."""
-    alike = ["Every run was made alike."]
-    of_runs = [
-        "Runs are independent of each other: no shared cache, seed or judge state.",
-        "Within a run, items are independent of each other, or the blocks that they are in.",
-    ]
-    uses = ["Every use of the gate is in its ledger, and none was left out because of its scores."]
-    return [
-        *(alike if report.policy.target else of_runs),
-        "The policy was fixed before the scores were seen, and no run was left out because of its results.",
-        *(uses if report.policy.spending == "ledger" else []),
-    ]
 
 
 def certified(report: GateReport) -> str:

@@ -182,11 +182,16 @@ def observed_difference(certificate: Certificate, a: int, b: int) -> str:
 
 def difference_interval(certificate: Certificate, a: int, b: int) -> str:
     """Where the true mean of ``a`` minus that of ``b`` lies, rounded outward; empty where pairs are not known."""
-    units, ends = certificate.units, difference_bounds(certificate, a, b)
+    ends = difference_bounds(certificate, a, b)
     if ends is None:
         return ""
-    low, high = ends
-    if low > high or _is_contradicted(certificate, a, b):
+    return CONTRADICTION if _is_contradicted(certificate, a, b) else interval_words(certificate, *ends)
+
+
+def interval_words(certificate: Certificate, low: float, high: float) -> str:
+    """Two bounds of a difference, rounded outward; NaN where there is no bound."""
+    units = certificate.units
+    if low > high:
         return CONTRADICTION
     if math.isnan(low) and math.isnan(high):
         return "not tested"

@@ -6,6 +6,7 @@ are made from them: the text under each field is its description in the schema.
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal
 
 import numpy as np
@@ -204,6 +205,12 @@ class Prospect(Record, frozen=True, kw_only=True):
     """From and to: a forecast without guarantee; null where the evidence does not grow or a model was stopped."""
     within: tuple[Number | None, Number | None]
     """Simultaneous bounds of the difference, ahead minus behind; null where that direction is not tested."""
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The same with NaN for null."""
+        low, high = (math.nan if end is None else float(end) for end in self.within)
+        return low, high
 
     def __post_init__(self) -> None:
         if self.log_threshold <= 0.0 and self.log_threshold <= self.log_e:

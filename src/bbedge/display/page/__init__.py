@@ -22,8 +22,8 @@ from bbedge.display.geometry import rank_bar, round_marks
 from bbedge.display.page import charts, drawing, facts, timeline
 from bbedge.display.page.payload import ItemScores, embedded
 from bbedge.display.page.table import ModelInfo, PageView, trust_columns
-from bbedge.display.ranking import evidence_share, observed_difference
-from bbedge.text import shown
+from bbedge.display.ranking import evidence_share, interval_words, observed_difference
+from bbedge.text import counted, shown
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -153,8 +153,8 @@ def templates() -> Environment:
     environment.filters |= {"unbroken": _unbroken, "breakable": _breakable}
     # Templates read the certificate and say it in the words of every display.
     used = (
-        *(alarm, answer, certificate_forest, evidence_share, observed_difference, provenance, rank, rank_bar),
-        *(round_marks, verify_command, charts, drawing, facts, scope, timeline),
+        *(alarm, answer, certificate_forest, evidence_share, interval_words, observed_difference, provenance, rank),
+        *(counted, rank_bar, round_marks, verify_command, charts, drawing, facts, scope, timeline),
     )
     environment.globals |= {each.__name__.rpartition(".")[2]: each for each in used}
     environment.globals |= {"version": __version__, "colours": {**COLOURS, "none": COLOURS["open"]}}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import math
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise, product
 from typing import NamedTuple
@@ -15,7 +14,6 @@ from msgspec import UNSET
 from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.derive import provenance
 from bbedge.certificate.numbers import MOST_PAIRS, outlook_on
-from bbedge.display.ranking import CONTRADICTION
 from bbedge.display.scope import (
     announced_runs,
     error_level,
@@ -257,13 +255,6 @@ def open_pairs(certificate: Certificate) -> OpenPairs:
         sorted((found[pair] for pair in deciding), key=lambda each: each.log_threshold - each.log_e),
         [found[pair] for pair in order if pair not in deciding],
     )
-
-
-def prospect_interval(certificate: Certificate, prospect: Prospect) -> str:
-    """Where the true difference of an open pair lies."""
-    low, high = (math.nan if end is None else float(end) for end in prospect.within)
-    units = certificate.units
-    return CONTRADICTION if low > high else f"{units.at_least(low, '+')} to {units.at_most(high, '+')}"
 
 
 def more_runs(interval: tuple[int, int] | None) -> str:

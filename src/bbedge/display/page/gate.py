@@ -7,9 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from bbedge.display import gate
 from bbedge.display.forest import INTERVAL, Forest, ForestRow, ForestSpan, Kind
 from bbedge.display.page import written
-from bbedge.records.gate import ClaimResult, GateHistory, GateReport, Verdict
+from bbedge.records.gate import ClaimResult, GateHistory, GateReport, Release, Verdict
 from bbedge.text import shown
 
+_CONSEQUENCES: dict[Release, str] = {
+    "ship": "goes on (exit code 0)",
+    "stop": "stops (exit code 1)",
+    "undecided": "stops without a verdict (exit code 3)",
+    "contradiction": "stops without a verdict (exit code 5)",
+}
 _KINDS: dict[Verdict, Kind] = {"PASS": "better", "FAIL": "worse", "OPEN": "open", "CONTRADICTION": "none"}
 _READING = (
     "Line: where the true difference lies, for all claims and looks together. To the right: in favour of the "
@@ -37,6 +43,8 @@ def report_page(
         "report": report,
         "forests": list(claim_forests(report)),
         "sources": sources or {},
+        "consequence": consequence(report),
+        "assumptions": assumptions(report),
     }
     return _page(title, content, meaning, time)
 
@@ -49,6 +57,25 @@ def history_page(ledger: GateHistory, *, time: str | None = None) -> str:
 
 def _page(title: str, content: Mapping[str, object], meaning: Sequence[str], time: str | None) -> str:
     return written("gate.html", {**content, "gate": gate, "meaning": meaning, "time": time}, title=title)
+
+
+def consequence(report: GateReport) -> str:
+    """What follows from the verdicts."""
+    others = sorted({each.claim.tier for each in report.results} - {"block"})
+    unheard = f" Claims of tier {' and '.join(others)} change nothing about that." if others else ""
+    return f"A pipeline that runs this gate {_CONSEQUENCES[report.release]}.{unheard}"
+
+
+def assumptions(report: GateReport) -> Iterator[str]:
+    """What verdicts need besides scores, which cannot show it."""
+    if report.policy.target:
+        yield "Every run was made alike."
+    else:
+        yield "Runs are independent of each other: no shared cache, seed or judge state."
+        yield "Within a run, items are independent of each other, or the blocks that they are in."
+    yield "The policy was fixed before the scores were seen, and no run was left out because of its results."
+    if report.policy.spending == "ledger":
+        yield "Every use of the gate is in its ledger, and none was left out because of its scores."
 
 
 def claim_forests(report: GateReport) -> Iterator[Forest]:
