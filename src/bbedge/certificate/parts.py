@@ -15,6 +15,7 @@ from bbedge.certificate.derive import (
     PairTable,
     counts,
     edge_records,
+    ended_models,
     equal_pairs,
     largest,
     named_pairs,
@@ -199,7 +200,7 @@ class Parts:
                 open_.reshape(-1, 2),
                 replace(pairs, log_thresholds=log_thresholds),
                 replicates=document.replicates,
-                stopped=names if self.is_about_new_items else document.ended,
+                stopped=ended_models(document),
             ),
         }
         if exact:

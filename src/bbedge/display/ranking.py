@@ -188,9 +188,9 @@ def difference_interval(certificate: Certificate, a: int, b: int) -> str:
     return CONTRADICTION if _is_contradicted(certificate, a, b) else interval_words(certificate, *ends)
 
 
-def interval_words(certificate: Certificate, low: float, high: float) -> str:
-    """Two bounds of a difference, rounded outward; NaN where there is no bound."""
-    units = certificate.units
+def interval_words(certificate: Certificate, *ends: float | None) -> str:
+    """Both bounds of a difference, rounded outward; NaN or ``None`` where there is no bound."""
+    units, (low, high) = certificate.units, (math.nan if end is None else end for end in ends)
     if low > high:
         return CONTRADICTION
     if math.isnan(low) and math.isnan(high):

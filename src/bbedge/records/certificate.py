@@ -6,7 +6,6 @@ are made from them: the text under each field is its description in the schema.
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Literal
 
 import numpy as np
@@ -206,12 +205,6 @@ class Prospect(Record, frozen=True, kw_only=True):
     within: tuple[Number | None, Number | None]
     """Simultaneous bounds of the difference, ahead minus behind; null where that direction is not tested."""
 
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """The same with NaN for null."""
-        low, high = (math.nan if end is None else float(end) for end in self.within)
-        return low, high
-
     def __post_init__(self) -> None:
         if self.log_threshold <= 0.0 and self.log_threshold <= self.log_e:
             raise ValueError("'log_threshold' is not above zero, nor above 'log_e'")
@@ -371,11 +364,6 @@ class Closing(Conclusions, frozen=True, kw_only=True):
     """The other views, under the same alpha."""
     provenance: ProvenanceRecord | UnsetType = UNSET
     """What it was made from, by hashes; absent where nothing is known."""
-
-    @property
-    def ended(self) -> Names:
-        """The models that get no more replicates."""
-        return self.board.retired if self.board else tuple(self.stopped or ())
 
 
 class Document(Closing, frozen=True):

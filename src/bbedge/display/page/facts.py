@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import UNSET
 
 from bbedge.certificate.certificate import Certificate
-from bbedge.certificate.derive import provenance
+from bbedge.certificate.derive import ended_models, provenance
 from bbedge.certificate.numbers import MOST_PAIRS, outlook_on
 from bbedge.display.scope import (
     announced_runs,
@@ -234,7 +234,7 @@ def open_pairs(certificate: Certificate) -> OpenPairs:
 
     Where few models could be best, all of their pairs are there.
     """
-    names, content = certificate.names, (certificate.headline or certificate).content
+    names = certificate.names
     could = np.flatnonzero(certificate.ranks.n_better == 0).tolist()
     found = {frozenset((each.ahead, each.behind)): each for each in certificate.content.outlook}
     # A set that a pilot chose is not tested inside, and a cycle is not open.
@@ -243,9 +243,10 @@ def open_pairs(certificate: Certificate) -> OpenPairs:
         few = len(could) * (len(could) - 1) // 2 <= MOST_PAIRS
         wanted = combinations(could, 2) if few else product(could[:1], could[1:])
         left = [pair for pair in wanted if frozenset(names[i] for i in pair) not in found]
-        ended = names if certificate.is_about_new_items else content.ended
         places = np.array(left, dtype=np.intp).reshape(-1, 2)
-        for each in outlook_on(places, certificate.all_pairs, replicates=certificate.replicates, stopped=ended):
+        for each in outlook_on(
+            places, certificate.all_pairs, replicates=certificate.replicates, stopped=ended_models(certificate.content)
+        ):
             found[frozenset((each.ahead, each.behind))] = each
     best = {names[i] for i in could}
     of_best = [pair for pair in found if pair <= best]
