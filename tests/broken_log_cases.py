@@ -395,6 +395,16 @@ CASES = {
         outside="the grades are .*; expected a list of true and false",
         twice="",
     ),
+    "opencompass": shape(
+        "opencompass",
+        score="correct",
+        item=(),
+        scored="results/*/gsm8k.json",
+        nameless=renamed("results/*/gsm8k.json", "elsewhere.json"),
+        no_number="the grades are .*; expected a list of true and false",
+        outside="the grades are .*; expected a list of true and false",
+        twice="",
+    ),
     "mmlu-pro": shape(
         "mmlu-pro",
         score="pred",

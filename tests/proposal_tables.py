@@ -115,7 +115,23 @@ def renamed(values):
 RESULTS = "results.csv"
 BENCHMARKS = ("ARC", "HellaSwag", "MMLU", "TruthfulQA", "Winogrande", "GSM8K", "IFEval", "BBH", "GPQA")
 
+
+def yes(key):
+    """What an answer or a question has under a key, in the words of answers to a question of yes or no."""
+    return lambda each: "yes" if each[key] else "no"
+
+
 # --- one reading ---
+right(
+    "answers of yes or no, and whether they are right, in one word",
+    one_file(rows(model="model", id="id", answer=yes("flag"), correct=yes("right"))),
+    **at(item="id"),
+)
+right(
+    "answers of yes or no in a file per model, and whether they are right",
+    file_per_model("{m}.jsonl", question_id="id", answer=yes("flag"), correct=yes("right")),
+    model_from="file",
+)
 for score in ("is_success", "solved", "is_solved", "resolved", "verified", "pass", "follow_all_instructions"):
     table = rows(model="model", task_id="id", response="answer", **{score: "right"})
     right(f"score {score}", one_file(table, "results.jsonl"), **at(score=score))
@@ -371,6 +387,26 @@ right(
 )
 
 # --- traps ---
+trap(
+    "right answers of yes or no",
+    one_file(rows(model="model", question_id="id", answer=yes("right"), correct=yes("flag"))),
+)
+trap(
+    "right answers that are true or false, and some answers that are neither",
+    one_file(
+        rows(
+            model="model",
+            question_id="id",
+            predicted=lambda each: None if each["turns"] == 1 else each["right"],
+            correct="flag",
+        ),
+        "results.jsonl",
+    ),
+)
+trap(
+    "right answers in a file per model",
+    file_per_model("{m}.csv", model="model", question_id="id", output=yes("right"), correct=yes("flag")),
+)
 trap(
     "metrics of one answer, each with a reason",
     one_file(

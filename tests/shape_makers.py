@@ -259,6 +259,26 @@ def cruxeval(folder):
         yield write_document(folder / f"{model}_temp0.2_output.json", cruxeval_scores(grades))
 
 
+def opencompass_details(grades, *, listed=False, **more):
+    """Results with details; in a list, an answer may be graded several times."""
+    rows = [
+        {"prompt": f"question {number}", "predictions": "x", "references": f"answer {number}", "correct": grade}
+        for number, grade in enumerate(grades)
+    ]
+    percent = 100 * sum(map(all, (each if isinstance(each, list) else [each] for each in grades))) / len(rows)
+    details = rows if listed else {str(number): row for number, row in enumerate(rows)}
+    return {"accuracy": percent, "details": details} | more
+
+
+def opencompass(folder):
+    for model in MODELS:
+        outputs = folder / "outputs" / "default" / "20240105_120000"
+        asked = {str(n): {"origin_prompt": f"question {n}", "prediction": "x"} for n in range(len(QUESTIONS))}
+        write_document(outputs / "predictions" / model / "gsm8k.json", asked)
+        grades = [right(model, number) for number in QUESTIONS]
+        yield write_document(outputs / "results" / model / "gsm8k.json", opencompass_details(grades, listed=True))
+
+
 def mmlu_pro_answer(number, *, pred="B", **more):
     row = {"question_id": 70 + number, "question": f"question {number}", "options": ["one", "two", "three"]}
     row |= {"answer": "B", "answer_index": 1, "cot_content": "", "category": "law", "src": "ori_mmlu-law"}
@@ -320,6 +340,7 @@ SHAPES = {
     "livecodebench": Shape(make=livecodebench, records=lambda rows: [rows]),
     # The answers to one sample are in the order in which they were generated.
     "cruxeval": Shape(make=cruxeval, records=lambda document: [document["raw_scored_generations"]]),
+    "opencompass": Shape(make=opencompass, records=lambda document: [document["details"]]),
     "mmlu-pro": Shape(make=mmlu_pro, records=lambda rows: [rows]),
     "zero-eval": Shape(make=zero_eval, records=lambda rows: [rows]),
 }

@@ -2,7 +2,8 @@
 
 Every model is as good as any other, so that every certificate about the newcomer is false. With an announcement the
 board keeps its level whatever is withheld. Without one it cannot know what it was not shown: the rate at which it then
-fails is measured beside it, and documented in docs/guarantees.md.
+fails is measured beside it, and documented in docs/guarantees.md. So is what an announcement does not prevent: that of
+many announced models only one is added, so that the next one is compared with it.
 """
 
 from __future__ import annotations
@@ -72,8 +73,8 @@ WITHHELD: tuple[Callable[[Runs, np.random.Generator], Runs], ...] = (
 class MemoryBoard:
     """A board without a file."""
 
-    def __init__(self, target: str | None) -> None:
-        design = BoardDesign(**DESIGN, **({"target": target} if target else {}))
+    def __init__(self, target: str | None = None, **options: object) -> None:
+        design = BoardDesign(**{**DESIGN, **({"target": target} if target else {}), **options})
         created = Created(design=design.content, registration="", models=("a", "b"), items=ITEMS, blocks=ITEMS)
         self.state: BoardState
         self.state, _ = create(created)
@@ -119,6 +120,24 @@ def not_announced(seed: int, target: str | None = None) -> bool:
     return board.is_false_about("new")
 
 
+def compared_with_the_chosen(seed: int, others: int) -> tuple[bool, float]:
+    """Whether anything false is certified about an announced model, and at which level, if its opponent is chosen.
+
+    It and the others are equal and deliver all runs. Of the others, only the one is added whose runs differ most.
+    """
+    rng = np.random.default_rng([seed, 77])
+    board = MemoryBoard(spending="open-ended", shares=None)
+    board.add(made(rng, RUNS, 2))
+    for name in ("new", *(f"other {number}" for number in range(others))):
+        admit(board.state, ModelAnnounced(epoch=1, model=name, runs=RUNS), board.scores)
+    level = board.state.announced["new"].level
+    new, rest = made(rng, RUNS), [made(rng, RUNS) for _ in range(others)]
+    chosen = max(range(others), key=lambda number: abs(rest[number].mean() - new.mean()))
+    board.add_model(f"other {chosen}", rest[chosen])
+    board.add_model("new", new)
+    return board.is_false_about("new"), level
+
+
 # The level of the newcomer's claim is half of alpha.
 @pytest.mark.parametrize(
     ("boards", "target"),
@@ -142,3 +161,14 @@ def test_withholding_runs_that_were_not_announced_breaks_the_level(record_proper
     record_property("false certificates", f"{false} of {boards}")
     assert breaks(false, boards, alpha=ALPHA / 2)
     assert false > boards / 2
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("others", "is_broken"), [(1, False), (1000, True)])
+def test_choosing_which_announced_model_is_compared_breaks_the_level(others, is_broken, record_property):
+    """The condition of Theorem 8: the models that are compared are on the board for reasons apart from the scores."""
+    boards = 500
+    found = [compared_with_the_chosen(seed, others) for seed in range(boards)]
+    false = sum(is_false for is_false, _ in found)
+    record_property("false certificates", f"{false} of {boards}")
+    assert breaks(false, boards, alpha=found[0][1]) is is_broken

@@ -97,7 +97,7 @@ ScoresAdded = ''',
         ),
     ],
     "src/bbedge/board/board.py": [
-        ("    ReplicateAdded,\n    ScoresAdded,\n", "    ReplicateAdded,\n    Reviewed,\n    ScoresAdded,\n"),
+        ("    NoteAdded,\n    ScoresAdded,\n", "    NoteAdded,\n    Reviewed,\n    ScoresAdded,\n"),
         (
             "    def note(self,",
             '''    def review(self, reviewer: str, replicates: int) -> None:

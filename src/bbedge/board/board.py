@@ -11,8 +11,8 @@ from functools import partial
 from importlib import import_module
 from typing import Any, Self, Unpack
 
-from bbedge.board.admit import admit, create, registration
-from bbedge.board.change import Added, Change, created, load, replay
+from bbedge.board.admit import create, registration
+from bbedge.board.change import Added, Change, created, load, looks_again, replay
 from bbedge.board.design import BoardDesign, Columns, drawn_seed
 from bbedge.board.state import BoardState
 from bbedge.board.stored_scores import NextRun, StoredScores, items_with_scores, resolved_if_means
@@ -37,7 +37,6 @@ from bbedge.records.events import (
     ModelRetired,
     ModelWithdrawn,
     NoteAdded,
-    ReplicateAdded,
     ScoresAdded,
     TrustStated,
     WithoutEvidence,
@@ -199,16 +198,7 @@ class Board:
         if self._state.epochs[number - 1].is_joined:
             return
         with self._store.read() as session:
-            scores = StoredScores(session)
-            state, _ = create(created(self._events[0]))
-            for event in self._events[1:]:
-                admit(state, event.content, scores)
-                if isinstance(event.content, ReplicateAdded) and event.content.epoch == number:
-                    certifier, design = state.epoch.stages[0].certifier, state.epoch.stages[0].design
-                    looks = certifier.last_looks
-                    if looks and looks[0].replicate == state.epoch.replicates:
-                        is_look = design.is_look(certifier.runs)
-                        yield tuple(look if there else None for look, there in zip(looks, is_look, strict=True))
+            yield from looks_again(session, self._events, number)
 
     def resolved_if_means(self, epoch: int | None = None) -> int | None:
         """Pairs of a version that would be certified if missing scores had been their models' means.

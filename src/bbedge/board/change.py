@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -14,7 +14,7 @@ from bbedge.board.state import BoardState
 from bbedge.board.stored_scores import StoredScores, StoredVector
 from bbedge.core.checkpoints import Checkpoint
 from bbedge.core.copies import described
-from bbedge.core.leaderboard import Certifier
+from bbedge.core.leaderboard import Certifier, Look
 from bbedge.core.scores import Scores
 from bbedge.errors import Argument, BbedgeError, BoardError, CopiedReplicateError, NoBoardError
 from bbedge.ledger.chain import LedgerEvent, checked_events, digest
@@ -97,6 +97,20 @@ def replay(session: Session, events: Sequence[LedgerEvent]) -> BoardState:
     for event in events[1:]:
         admit(state, event.content, scores)
     return state
+
+
+def looks_again(session: Session, events: Sequence[LedgerEvent], epoch: int) -> Iterator[tuple[Look | None, ...]]:
+    """Every look at a version that no model was added to, computed from the stored scores; see ``Board.looks``."""
+    scores = StoredScores(session)
+    state, _ = create(created(events[0]))
+    for event in events[1:]:
+        admit(state, event.content, scores)
+        if isinstance(event.content, ReplicateAdded) and event.content.epoch == epoch:
+            certifier, design = state.epoch.stages[0].certifier, state.epoch.stages[0].design
+            looks = certifier.last_looks
+            if looks and looks[0].replicate == state.epoch.replicates:
+                is_look = design.is_look(certifier.runs)
+                yield tuple(look if there else None for look, there in zip(looks, is_look, strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -94,52 +94,49 @@ def proposed_model(
 ) -> tuple[ModelAdded, list[StoredVector]]:
     """The event of a model that joins the stored replicates, and its runs."""
     runs: list[StoredVector] = []
+    identities: tuple[tuple[str, ...], ...] = ()
     if scores is not None:
         given = scores.models
         refuse_unless(given == (name,), f"the files hold the scores of {listed(given)}; expected {quoted(name)} alone")
-        panels = [_panel_in_item_order(scores, index, state) for index in range(len(scores.values))]
-        whole = whole_runs and any(panels)
-        rows = [_panel_with_gaps(panel, (name,), state, whole_runs=whole)[name] for panel in panels]
+        panels = {index: _panel_in_item_order(scores, index, state) for index in range(len(scores.values))}
+        if name in state.announced:  # a run without any score was not delivered
+            panels = {index: panel for index, panel in panels.items() if panel}
+        identities = tuple(scores.runs[index] for index in panels) if scores.runs else ()
+        whole = whole_runs and any(panels.values())
+        rows = [_panel_with_gaps(panel, (name,), state, whole_runs=whole)[name] for panel in panels.values()]
         # Those that join runs of an earlier version count on its items alone.
         counts = [len(epoch.items) for epoch, _ in state.joined_places(name)]
         runs = [StoredVector.of(row[:count]) for row, count in zip_longest(rows, counts[: len(rows)])]
-    if name in state.announced:
-        return _announced_model(name, scores, runs, state, rule)
     event = ModelAdded(
         epoch=state.epoch.number,
         model=name,
         whole_runs=whole_runs,
         vectors=tuple(each.print.digest for each in runs),
         copy_rule=rule,
-        runs=() if scores is None else scores.runs,
+        runs=identities,
         files=() if scores is None else scores.files,
         notes=() if scores is None else scores.notes,
     )
-    return event, runs
+    return _in_drawn_order(event, runs, state) if name in state.announced else (event, runs)
 
 
-def _announced_model(
-    name: str, scores: Scores | None, runs: list[StoredVector], state: BoardState, rule: Copies
+def _in_drawn_order(
+    event: ModelAdded, runs: list[StoredVector], state: BoardState
 ) -> tuple[ModelAdded, list[StoredVector]]:
     """The event of a model whose runs were announced: those that were not delivered are missing, all in drawn order."""
-    lacking = state.announced[name].runs - len(runs)
+    lacking = state.announced[event.model].runs - len(runs)
     nothing = StoredVector.of(np.full(len(state.epoch.items), np.nan))
-    runs = [*runs, *[nothing] * lacking]
-    identities = [] if scores is None else [*scores.runs, *[()] * lacking]
+    runs, identities = [*runs, *[nothing] * lacking], [*event.runs, *[()] * lacking]
     seed = drawn_seed()
     order = drawn_order(seed, [each.print.digest for each in runs])
-    event = ModelAdded(
-        epoch=state.epoch.number,
-        model=name,
+    runs = [runs[place] for place in order]
+    return structs.replace(
+        event,
         whole_runs=True,
-        vectors=tuple(runs[place].print.digest for place in order),
+        vectors=tuple(each.print.digest for each in runs),
         order_seed=seed,
-        copy_rule=rule,
-        runs=tuple(identities[place] for place in order) if scores is not None and scores.runs else (),
-        files=() if scores is None else scores.files,
-        notes=() if scores is None else scores.notes,
-    )
-    return event, [runs[place] for place in order]
+        runs=tuple(identities[place] for place in order) if event.runs else (),
+    ), runs
 
 
 def reading_for(state: BoardState, reading: Reading, *, has_gaps: bool = False) -> Reading:

@@ -7,7 +7,8 @@ stage in the next version has the evidence and the certificates of the one befor
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from msgspec import UNSET
@@ -93,6 +94,21 @@ class Stage:
     def place(self, view: str) -> int | None:
         """The place of a view of the epoch among its own; ``None`` if it is not about that."""
         return self.views.index(view) if view in self.views else None
+
+    def grown(self, whole: Design, added: Design, **new: Any) -> Stage:  # noqa: ANN401 - the other fields
+        """The claim about new items as it goes on when items were added: by its design of all items and of these."""
+        batches = (*(self.batches or (self.design.of_target("new-items"),)), added)
+        earlier = (*(runs + self.runs for runs in self.earlier), self.runs)
+        return replace(
+            self,
+            design=whole,
+            batches=batches,
+            continues=self.claim,
+            earlier=earlier,
+            certifier=self.certifier.grown(whole, batches),
+            places=[0] * earlier[0],
+            **new,
+        )
 
     def add_and_look(self, panel: Panel, replicate: int, upto: int | None = None) -> Found:
         """Add a replicate and look. Models that the panel lacks have been retired: their directions stop.

@@ -173,20 +173,13 @@ class BoardState:
             designed(epoch.items[new], epoch.blocks[new], columns),
             designed(epoch.items, epoch.blocks, epoch.columns),
         )
-        batches = (*(stage.batches or (stage.design.of_target("new-items"),)), added)
-        earlier = (*(runs + stage.runs for runs in stage.earlier), stage.runs)
-        return replace(
-            stage,
+        return stage.grown(
+            whole,
+            added,
             claim=len(self.stages),
-            design=whole,
             views=names[len(names) // 2 :] if both else names,
             target="new-items" if both else None,
-            batches=batches,
-            continues=stage.claim,
-            earlier=earlier,
-            certifier=stage.certifier.grown(whole, batches),
             has_checkpoints=not self.design.checkpoints,
-            places=[0] * earlier[0],
         )
 
     def from_first_version(self, opened: Opened, feed: Callable[[Stage, Epoch], None] = _nothing) -> Stage:

@@ -143,9 +143,8 @@ def runs_of_means(certificate: Certificate) -> dict[str, str]:
             if step.kind == "retire":
                 last[name] = len(runs)
             elif step.kind == "add-model":
-                stored = bisect(runs, announced.get(name, step.event))
-                lacks[name] = len(runs) - (
-                    stored if board.design.pairing == "all" else min(stored, board.design.first or 0)
+                lacks[name] = len(runs) - min(
+                    bisect(runs, announced.get(name, step.event)), board.design.first or len(runs)
                 )
     own = {name: last.get(name, len(runs)) - lacks.get(name, 0) for name in (*last, *lacks)}
     return {name: _of_runs(count, len(runs)) for name, count in own.items() if count < len(runs)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +11,7 @@ import typer
 from msgspec import structs
 
 from bbedge.cli.board_add import DesignFile, Place, add, add_model, next_, open_board
-from bbedge.cli.options import Only, Without, check_pairs, grouped, read
+from bbedge.cli.options import Only, Without, check_pairs, grouped, names_given, read
 from bbedge.cli.output import (
     board_title,
     exit_if_contradicted,
@@ -28,7 +27,7 @@ from bbedge.cli.output import (
     written_at,
 )
 from bbedge.errors import DomainError
-from bbedge.files import read_text, write_whole
+from bbedge.files import write_whole
 from bbedge.records.design import BoardOptions
 from bbedge.records.options import ABOUT_TARGET
 from bbedge.records.output import Output, Selection
@@ -111,7 +110,7 @@ def init(
             "pass --design, --items and --models; bbedge board init BOARD --from SCORES writes all three from "
             "existing scores"
         )
-    benchmark, names = read_items(items), _names(models)
+    benchmark, names = read_items(items), names_given(models)
     check_pairs(reading, len(names))
     frozen = frozen_design(design, given)
     board = Board.create(
@@ -391,13 +390,3 @@ def import_(archive: Annotated[Path, typer.Argument(help="An archive that export
         progress(f"importing {shown_path(archive)} and recomputing every look")
         done = import_file(archive, place, verify=verify_session)
     say(f"Imported and verified {counted(done.events, 'event')}. Head {done.head}")
-
-
-def _names(given: Sequence[str]) -> list[str]:
-    names: list[str] = []
-    for text in given:
-        if text.startswith("@"):
-            names += [line for line in read_text(Path(text[1:]), encoding="utf-8-sig").splitlines() if line.strip()]
-        else:
-            names += [name.strip() for name in text.split(",") if name.strip()]
-    return names

@@ -15,6 +15,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, defstruct, structs
 
 from bbedge.cli.output import spinner
 from bbedge.errors import Argument, DomainError
+from bbedge.files import read_text
 from bbedge.records.codec import record_from_arguments
 from bbedge.records.reading import SUITE, Reading
 
@@ -164,6 +165,17 @@ def check_complete(scores: Scores, reading: Reading) -> None:
             " leaves scores missing, and this command needs all of them; declare with --incomplete zero that a missing "
             "score is a failure, or drop with --incomplete drop-models, drop-items or drop-replicates",
         )
+
+
+def names_given(texts: Sequence[str]) -> list[str]:
+    """The names in an option that may be repeated: separated by commas, or in a @FILE with one on each line."""
+    names: list[str] = []
+    for text in texts:
+        if text.startswith("@"):
+            names += [line for line in read_text(Path(text[1:]), encoding="utf-8-sig").splitlines() if line.strip()]
+        else:
+            names += [name.strip() for name in text.split(",") if name.strip()]
+    return names
 
 
 def check_pairs(reading: Reading, n_models: int) -> None:

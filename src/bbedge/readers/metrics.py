@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
@@ -12,16 +12,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from bbedge.errors import Argument, Blank, DataError, DomainError, FormatError, Part
-from bbedge.readers.choices import Range
+from bbedge.readers.choices import Candidate, ChoiceNeededError, Range
 from bbedge.readers.evidence import check_name
 from bbedge.readers.logs.contract import Log, LogRun, LogSample
 from bbedge.readers.logs.fields import number
 from bbedge.readers.tables.columns import mapped_to_unit
+from bbedge.readers.tables.roles import METRIC
 from bbedge.records.notes import Note
 from bbedge.records.reading import Reading
 from bbedge.text import listed, quoted, shown
 
 _UNIT = (0.0, 1.0)
+_MOST_METRICS = 20
 
 
 @dataclass(slots=True, kw_only=True)
@@ -218,3 +220,15 @@ def with_usage(log: Log, reading: Reading, *, name: str) -> Log:
         return replace(sample, scores={**sample.scores, **found})
 
     return replace(log, samples=lambda: map(merged, log.samples())) if asked else log
+
+
+def several_metrics(place: str, metrics: Sequence[str]) -> ChoiceNeededError:
+    """The question which metric is the score."""
+    return ChoiceNeededError.asking(
+        "Which metric is the score?",
+        (Candidate(argument=Argument("metric", (metric,))) for metric in metrics[:_MOST_METRICS]),
+        f"{place}: items have scores of {len(metrics)} metrics, {listed(metrics, limit=12)}; choose one with ",
+        Argument("metric", (shown(metrics[0]),)),
+        ", or compare the models on each of them with ",
+        Argument("views", METRIC),
+    )

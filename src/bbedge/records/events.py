@@ -91,7 +91,7 @@ class Outcome(ViewOutcome, frozen=True, kw_only=True):
     """The same of the other views of the epoch."""
 
     @classmethod
-    def of(cls, event: _Looked | ModelAdded) -> Outcome:
+    def of(cls, event: ReplicateAdded | ModelAdded) -> Outcome:
         """What an event says that its look showed."""
         return cls(**{name: getattr(event, name) for name in cls.__struct_fields__})
 
@@ -116,7 +116,24 @@ class Event(Strict, frozen=True, kw_only=True):
     """The version of its keys."""
 
 
-class Created(Event, frozen=True, kw_only=True):
+class _NewItems(Event, frozen=True, kw_only=True):
+    """What both events say that open an epoch."""
+
+    items: tuple[Name, ...]
+    """The items that come with it."""
+    blocks: tuple[Name, ...]
+    """The block of each."""
+    columns: Mapping[Name, tuple[Name, ...]] = field(default_factory=dict)
+    """What else the design uses of each, by the name of the column."""
+    order_seed: Seed | None = None
+    """The seed of the order in which the blocks of its first run come."""
+    stages: tuple[Opened, ...] = ()
+    """The claims that it opens: none while there is a pilot to come."""
+    cache: dict[Stored, Digest] = field(default_factory=dict)
+    """The checksum of the saved evidence of each claim."""
+
+
+class Created(_NewItems, frozen=True, kw_only=True):
     """The board was made and its design frozen."""
 
     kind = "init"
@@ -126,18 +143,6 @@ class Created(Event, frozen=True, kw_only=True):
     """The hash of the design, models, items, blocks and columns."""
     models: tuple[Name, ...]
     """The models that open the first epoch."""
-    items: tuple[Name, ...]
-    """Its items."""
-    blocks: tuple[Name, ...]
-    """The block of each item."""
-    columns: Mapping[Name, tuple[Name, ...]] = field(default_factory=dict)
-    """What else the design uses of each item, by the name of the column."""
-    order_seed: Seed | None = None
-    """The seed of the order in which the blocks of the first run come."""
-    stages: tuple[Opened, ...] = ()
-    """The claims that it opens: none while there is a pilot to come."""
-    cache: dict[Stored, Digest] = field(default_factory=dict)
-    """The checksum of the saved evidence of each claim."""
 
 
 class _InEpoch(Event, frozen=True, kw_only=True):
@@ -154,65 +159,44 @@ class _Scored(_InEpoch, frozen=True, kw_only=True):
     """The SHA-256 of each file."""
     copy_rule: Copies
     """What was decided about scores that repeat earlier ones: whether they stop the work, or count."""
+    whole_runs: bool
+    """Whether models or runs without any score count, by the design's rule for missing scores."""
     copies: tuple[CountedCopy, ...] = ()
     """What was counted although it repeats earlier scores."""
     notes: tuple[Note, ...] = ()
     """What the reader noticed."""
+    cache: dict[Stored, Digest] = field(default_factory=dict)
+    """The checksum of the saved evidence of each claim that it changes."""
 
 
-class PilotAdded(_Scored, frozen=True, kw_only=True):
+class _OfAllModels(_Scored, frozen=True, kw_only=True):
+    """What every event says that brings a run of all active models."""
+
+    named: bool
+    """Whether a number or identities of runs distinguish it from stored replicates, and not only its scores."""
+    vectors: dict[Name, Digest]
+    """The checksum of the scores of each model."""
+    gaps: dict[Name, Ordinal] = field(default_factory=dict)
+    """The number of missing scores of each model that lacks any."""
+    runs: tuple[Name, ...] = ()
+    """The identities of its runs."""
+
+
+class PilotAdded(_OfAllModels, frozen=True, kw_only=True):
     """A pilot replicate was added."""
 
     kind = "pilot"
     pilot: Ordinal
     """Its number."""
-    named: bool
-    """Whether a number or identities of runs distinguish it from stored replicates, and not only its scores."""
-    whole_runs: bool
-    """Whether models without any score count, by the design's rule for missing scores."""
-    vectors: dict[Name, Digest]
-    """The checksum of the scores of each model."""
     candidate: tuple[Name, ...] | None = None
     """The Top-k candidate, if this was the last pilot replicate."""
     stages: tuple[Opened, ...] = ()
     """The claims that it opens."""
-    cache: dict[Stored, Digest] = field(default_factory=dict)
-    """The checksum of the saved evidence of each claim."""
-    gaps: dict[Name, Ordinal] = field(default_factory=dict)
-    """The number of missing scores of each model that lacks any."""
-    runs: tuple[Name, ...] = ()
-    """The identities of its runs."""
 
     @property
     def place(self) -> int:
         """Where its scores are stored: pilots are counted down from -1."""
         return -self.pilot
-
-
-class _Looked(_Scored, frozen=True, kw_only=True):
-    """What an event says after which the board was looked at."""
-
-    vectors: dict[Name, Digest]
-    """The checksum of the scores of each model."""
-    cache: dict[Stored, Digest] = field(default_factory=dict)
-    """The checksum of the saved evidence of each claim."""
-    gaps: dict[Name, Ordinal] = field(default_factory=dict)
-    """The number of missing scores of each model that lacks any."""
-    runs: tuple[Name, ...] = ()
-    """The identities of its runs."""
-    look: Tally = Tally(edges=0, resolved_pairs=0)
-    """What stands after the look."""
-    current: dict[Stored, bytes] = field(default_factory=dict)
-    """The edges that it certifies, of each claim: the bits of its matrix, row by row."""
-    certified: tuple[NewEdge, ...] = ()
-    """What is certified for the first time."""
-    views: dict[Name, ViewOutcome] = field(default_factory=dict)
-    """The same of the other views of the epoch."""
-
-    @property
-    def outcome(self) -> Outcome:
-        """What the look showed."""
-        return Outcome.of(self)
 
 
 MOST_PILOTS = 2**30 - 1
@@ -229,19 +213,28 @@ def upto_at(place: int) -> int | None:
     return -MOST_PILOTS - 1 - place if place < -MOST_PILOTS - 1 else None
 
 
-class ReplicateAdded(_Looked, frozen=True, kw_only=True):
+class ReplicateAdded(_OfAllModels, frozen=True, kw_only=True):
     """A replicate was added to the evidence, or what came of the first one up to a checkpoint."""
 
     kind = "replicate"
     replicate: Ordinal
     """Its number."""
-    named: bool
-    """Whether a number or identities of runs distinguish it from stored replicates, and not only its scores."""
-    whole_runs: bool
-    """Whether models without any score count, by the design's rule for missing scores."""
     upto: Ordinal | UnsetType = UNSET
     """The blocks before the checkpoint that the first replicate has come to; its vectors then have the items since the
     checkpoint before, in the order in which they are run. Absent for a complete replicate."""
+    look: Tally = Tally(edges=0, resolved_pairs=0)
+    """What stands after the look."""
+    current: dict[Stored, bytes] = field(default_factory=dict)
+    """The edges that it certifies, of each claim: the bits of its matrix, row by row."""
+    certified: tuple[NewEdge, ...] = ()
+    """What is certified for the first time."""
+    views: dict[Name, ViewOutcome] = field(default_factory=dict)
+    """The same of the other views of the epoch."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the look showed."""
+        return Outcome.of(self)
 
     @property
     def place(self) -> int:
@@ -255,16 +248,12 @@ class ModelAdded(_Scored, frozen=True, kw_only=True):
     kind = "add-model"
     model: Name
     """The model."""
-    whole_runs: bool
-    """Whether runs without any score count, by the design's rule for missing scores."""
     vectors: tuple[Digest, ...]
     """The checksum of its scores in the first replicates, in order."""
     order_seed: Seed | UnsetType = UNSET
     """What the order of announced runs follows from, drawn when they came; absent if they were not announced."""
     stages: tuple[Opened, ...] = ()
     """The claim that it opens."""
-    cache: dict[Stored, Digest] = field(default_factory=dict)
-    """The checksum of the saved evidence of that claim."""
     gaps: tuple[Stored, ...] = ()
     """The number of missing scores in each of these."""
     runs: tuple[tuple[Name, ...], ...] = ()
@@ -285,37 +274,30 @@ class ModelAdded(_Scored, frozen=True, kw_only=True):
     @property
     def outcome(self) -> Outcome | None:
         """What the look showed, if there were replicates to look at."""
-        if self.look is UNSET or self.current is UNSET or self.certified is UNSET or self.views is UNSET:
-            return None
-        return Outcome.of(self)
+        return None if self.look is UNSET else Outcome.of(self)
 
 
-class ItemsAdded(_InEpoch, frozen=True, kw_only=True):
+class ItemsAdded(_NewItems, frozen=True, kw_only=True):
     """More items opened an epoch."""
 
     kind = "add-items"
-    items: tuple[Name, ...]
-    """The new items."""
-    blocks: tuple[Name, ...]
-    """The block of each."""
-    columns: Mapping[Name, tuple[Name, ...]] = field(default_factory=dict)
-    """What else the design uses of each, by the name of the column."""
-    order_seed: Seed | None = None
-    """The seed of the order in which the blocks of its first run come."""
+    epoch: Ordinal
+    """The benchmark version that they open."""
     models: tuple[Name, ...] = ()
     """The models of the epoch."""
-    stages: tuple[Opened, ...] = ()
-    """The claim that it opens."""
-    cache: dict[Stored, Digest] = field(default_factory=dict)
-    """The checksum of the saved evidence of that claim."""
 
 
-class ModelRetired(_InEpoch, frozen=True, kw_only=True):
+class _OfModel(_InEpoch, frozen=True, kw_only=True):
+    """What every event says that is about one model and brings no scores."""
+
+    model: Name
+    """The model."""
+
+
+class ModelRetired(_OfModel, frozen=True, kw_only=True):
     """A model was stopped."""
 
     kind = "retire"
-    model: Name
-    """The model."""
     cache: dict[Stored, Digest] = field(default_factory=dict)
     """The checksum of the saved evidence of each claim of the epoch."""
 
@@ -324,22 +306,18 @@ LONGEST_REASON = 1_000
 """Characters of the reason for which a model was withdrawn."""
 
 
-class ModelWithdrawn(_InEpoch, frozen=True, kw_only=True):
+class ModelWithdrawn(_OfModel, frozen=True, kw_only=True):
     """The row of a model was hidden from tables. What is stored, certified and tested stays as it is."""
 
     kind = "withdraw"
-    model: Name
-    """The model."""
     reason: Annotated[str, Meta(pattern=NOT_BLANK, max_length=LONGEST_REASON)]
     """Why, for readers of the board."""
 
 
-class ModelAnnounced(_InEpoch, frozen=True, kw_only=True):
+class ModelAnnounced(_OfModel, frozen=True, kw_only=True):
     """Runs of a model that is to be added were announced, before they are made."""
 
     kind = "announce"
-    model: Name
-    """The model."""
     runs: Ordinal
     """How many: they join the first replicates of the epoch."""
     claim: Stored = 0
@@ -348,12 +326,10 @@ class ModelAnnounced(_InEpoch, frozen=True, kw_only=True):
     """The share of alpha that the claim spends."""
 
 
-class AnnouncementClosed(_InEpoch, frozen=True, kw_only=True):
+class AnnouncementClosed(_OfModel, frozen=True, kw_only=True):
     """No more announced runs of a model are waited for: what is not delivered with it counts as missing."""
 
     kind = "close-announcement"
-    model: Name
-    """The model."""
 
 
 class NoteAdded(_InEpoch, frozen=True, kw_only=True):
@@ -368,12 +344,10 @@ class NoteAdded(_InEpoch, frozen=True, kw_only=True):
     """Anything else."""
 
 
-class TrustStated(_InEpoch, frozen=True, kw_only=True):
+class TrustStated(_OfModel, frozen=True, kw_only=True):
     """How far the scores of a model can be trusted was written down; it counts until the next statement."""
 
     kind = "trust"
-    model: Name
-    """The model."""
     trust: Trust
     """How far."""
     by: Text
@@ -382,14 +356,19 @@ class TrustStated(_InEpoch, frozen=True, kw_only=True):
     """The SHA-256 of the submission that the scores came with."""
 
 
-class AttemptBegun(_InEpoch, frozen=True, kw_only=True):
-    """A run is about to make its first request."""
+class _OfAttempt(_InEpoch, frozen=True, kw_only=True):
+    """What every event says of an attempt at a run."""
 
-    kind = "attempt"
     replicate: Ordinal
     """The run, counted from 1, pilots included."""
     attempt: Ordinal
     """The number of the try at it, from 1."""
+
+
+class AttemptBegun(_OfAttempt, frozen=True, kw_only=True):
+    """A run is about to make its first request."""
+
+    kind = "attempt"
     seed: Seed
     """What the seeds of its requests follow from."""
     protocol: Digest
@@ -402,14 +381,10 @@ AbandonReason = Literal["journal-missing", "journal-replaced"]
 """The journal of the attempt is not there, or is that of another attempt: it cannot be continued."""
 
 
-class AttemptEnded(_InEpoch, frozen=True, kw_only=True):
+class AttemptEnded(_OfAttempt, frozen=True, kw_only=True):
     """What became of an attempt."""
 
     kind = "attempt-ended"
-    replicate: Ordinal
-    """The run."""
-    attempt: Ordinal
-    """The attempt."""
     outcome: AttemptOutcome
     """How it ended."""
     reason: AbandonReason | None = None
@@ -418,7 +393,7 @@ class AttemptEnded(_InEpoch, frozen=True, kw_only=True):
 
 ScoresAdded = PilotAdded | ReplicateAdded | ModelAdded
 """The events that scores come with."""
-_OfModel = ModelWithdrawn | TrustStated | ModelAnnounced | AnnouncementClosed
-WithoutEvidence = NoteAdded | _OfModel | AttemptBegun | AttemptEnded
+_AboutModels = ModelWithdrawn | TrustStated | ModelAnnounced | AnnouncementClosed
+WithoutEvidence = NoteAdded | _AboutModels | AttemptBegun | AttemptEnded
 """The events that leave all evidence as it is, so that they name none that was saved."""
 BoardEvent = Created | PilotAdded | ReplicateAdded | ModelAdded | ItemsAdded | ModelRetired | WithoutEvidence

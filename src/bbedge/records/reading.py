@@ -128,7 +128,7 @@ class ReadingRecord(Sparse, frozen=True, kw_only=True, forbid_unknown_fields=Fal
         Names,
         option(
             "The column that holds model, item, replicate, block or score: score=passed, a nested field such as "
-            "score=evaluation.score, or several columns as one name such as item=question_id+turn. May be repeated.",
+            "score=evaluation.score, or several as one name: item=id+turn, item=file+id. May be repeated.",
             metavar="ROLE=NAME",
         ),
     ] = ()

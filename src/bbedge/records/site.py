@@ -6,8 +6,9 @@ from typing import Literal
 
 from bbedge.records.values import Count, Digest, Name, Positive, Record, Time
 
-RowEvent = Literal["added", "re-scored", "retired", "withdrawn"]
-"""What happens to the row of a model: it comes, has new scores, is run no more, or is hidden."""
+RowEvent = Literal["announced", "announcement closed", "added", "re-scored", "trust stated", "retired", "withdrawn"]
+"""What happens to the row of a model: its runs are announced, and waited for no more; it comes, has new scores, is
+trusted so far, is run no more, or is hidden."""
 
 
 class SiteManifest(Record, frozen=True, kw_only=True):

@@ -103,7 +103,8 @@ class Site:
         yield "badge.svg", board_badge(certificate, label=self.title)
         if self.has_picture:
             yield PICTURE, lambda path: save_figure(hero_figure(certificate, title=self.title), path, canvas=CANVAS)
-        history = grouped((each.model, each) for each in changes)
+        # A model of which runs were announced alone has no row, and no page.
+        history = grouped((each.model, each) for each in changes if each.model in self._last_epoch)
         for number, (model, changed) in enumerate(history.items(), start=1):
             progress(f"page {number:,} of {len(history):,}")
             view = pages[self._last_epoch[model]]

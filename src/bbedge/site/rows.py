@@ -1,4 +1,4 @@
-"""Every row that was ever on the leaderboard: when it came, was scored again and went, and by which event."""
+"""Every row that was ever announced or on the leaderboard: when it came, was scored again and went, by which event."""
 
 from __future__ import annotations
 
@@ -13,8 +13,19 @@ from bbedge.board import Board
 from bbedge.board.stored_scores import StoredScores
 from bbedge.certificate.exports import cell
 from bbedge.certificate.numbers import Units
+from bbedge.display.ranking import TRUST_WORDS
 from bbedge.ledger.chain import LedgerEvent
-from bbedge.records.events import Created, ItemsAdded, ModelAdded, ModelRetired, ModelWithdrawn, ReplicateAdded
+from bbedge.records.events import (
+    AnnouncementClosed,
+    Created,
+    ItemsAdded,
+    ModelAdded,
+    ModelAnnounced,
+    ModelRetired,
+    ModelWithdrawn,
+    ReplicateAdded,
+    TrustStated,
+)
 from bbedge.records.site import RowChange, RowEvent
 from bbedge.text import counted
 
@@ -33,7 +44,7 @@ class _Runs:
     """The means of runs."""
 
     def __init__(self, board: Board, scores: StoredScores) -> None:
-        self._epochs, self._scores = board.state.epochs, scores
+        self._epochs, self._scores, self._announced = board.state.epochs, scores, board.state.announced
         self._low, high = board.design.score_range
         self._width = high - self._low
 
@@ -46,6 +57,15 @@ class _Runs:
             missing += len(values) - len(there)
             means.append(self._low + self._width * float(there.mean()) if len(there) else None)
         return {"means": tuple(means), "missing": missing}
+
+    def delivered(self, model: str, count: int) -> str:
+        """How many runs a model was added with, and how many of those that were announced did not come."""
+        announced = self._announced.get(model)
+        if announced is None:
+            return counted(count, "run")
+        came, withheld = announced.delivered or 0, count - (announced.delivered or 0)
+        lacking = f"; {withheld:,} {'was' if withheld == 1 else 'were'} not delivered" if withheld else ""
+        return f"{came:,} of {counted(count, 'announced run')}{lacking}"
 
 
 def _changes(event: LedgerEvent, runs: _Runs) -> Iterator[RowChange]:
@@ -75,11 +95,18 @@ def _changes(event: LedgerEvent, runs: _Runs) -> Iterator[RowChange]:
                 yield change(model, "re-scored", why, scores=(digest,), **seen)
         case ModelAdded(model=model, vectors=vectors):
             seen = runs.means(model, epoch, range(1, len(vectors) + 1))
-            yield change(model, "added", f"added with {counted(len(vectors), 'run')}", scores=vectors, **seen)
+            yield change(model, "added", f"added with {runs.delivered(model, len(vectors))}", scores=vectors, **seen)
         case ModelRetired(model=model):
             yield change(model, "retired", "it is run no more")
         case ModelWithdrawn(model=model, reason=reason):
             yield change(model, "withdrawn", reason)
+        case ModelAnnounced(model=model, runs=announced):
+            yield change(model, "announced", f"{counted(announced, 'run')} announced before they are made")
+        case AnnouncementClosed(model=model):
+            yield change(model, "announcement closed", "what is not delivered with the model counts as missing")
+        case TrustStated(model=model, trust=trust, by=by, submission=submission):
+            came = f", submission {submission}" if submission else ""
+            yield change(model, "trust stated", f"{TRUST_WORDS[trust]}, by {by}{came}")
 
 
 def rows_csv(changes: Iterable[RowChange], units: Units) -> str:

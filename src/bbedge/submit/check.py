@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bbedge.board import Board
+from bbedge.board.announcement import Announcement
 from bbedge.board.words import news
 from bbedge.errors import BbedgeError
 from bbedge.ledger.archive import import_file
@@ -99,6 +100,13 @@ def _of_files(submission: Submission, folder: Path) -> SubmissionCheck:
     return _check("files", "holds", f"{counted(len(submission.files), 'file')}, read again, give the same table")
 
 
+def _of_announced(model: str, announced: Announcement) -> str:
+    return (
+        f"{model}: {announced.delivered:,} of {counted(announced.runs, 'announced run')}. Their order is drawn when "
+        "they are added, so that what they certify is known only then."
+    )
+
+
 def _tried(path: Path, archive: Path) -> tuple[str, ...]:
     """What adding the submission brings to a copy of the board."""
     with TemporaryDirectory(prefix="bbedge-") as folder:
@@ -108,9 +116,12 @@ def _tried(path: Path, archive: Path) -> tuple[str, ...]:
         )  # the copy is thrown away, the board is verified when it is kept
         with Board.open(place) as board:
             before = board.leaderboard()
+            awaited = [model for model, each in board.state.announced.items() if each.delivered is None]
             added = take(board, path)
             if added is None:
                 return ("The board has this submission already.",)
+            if came := [model for model in awaited if board.state.announced[model].delivered]:
+                return tuple(_of_announced(model, board.state.announced[model]) for model in came)
             with suppress(BbedgeError):
                 return tuple(line.strip() for line in news(added, before, board.leaderboard()))
             return ()

@@ -490,7 +490,8 @@ def _scores_of_before(content, row, forged, rng):
 
 def _run_twice(content, row, forged, rng):
     """The identity of a run that another event has."""
-    runs = [run for each in forged.rows if each is not row for run in each["content"].get("runs", []) if run]
+    others = [each["content"] for each in forged.rows if each is not row and each["kind"] != "announce"]
+    runs = [run for other in others for run in other.get("runs", []) if run]
     if runs and row["kind"] != "add-model":
         content["runs"] = [str(runs[0] if isinstance(runs[0], str) else runs[0][0])]
 

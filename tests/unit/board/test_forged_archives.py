@@ -58,7 +58,7 @@ def following(board: Board) -> Scores:
 def documents(board: Board) -> list[Any]:
     """What the events call copies, and the leaderboards of all epochs.
 
-    Left out is what an honest board with other times, notes and hidden rows would change.
+    Left out is what an honest board with other times, notes, hidden rows and statements of trust would change.
     """
     contents = [event.content for event in board.events]
     found = [[content.copies for content in contents if isinstance(content, ScoresAdded)]]
@@ -66,11 +66,13 @@ def documents(board: Board) -> list[Any]:
         content = plain(board_document(board, board.leaderboard(number), number))
         content.pop("notes")
         content["provenance"].pop("head")
-        for key in ("head", "events", "withdrawn"):
+        for key in ("head", "events", "withdrawn", "trust"):
             content["board"].pop(key, None)
         content["board"]["timeline"] = [step for step in content["board"]["timeline"] if step["kind"] != "withdraw"]
         for step in content["board"]["timeline"]:
             step["event"], step["time"] = None, None
+        for announced in content["board"].get("announcements") or ():
+            announced["event"] = None
         found.append(content)
     return found
 

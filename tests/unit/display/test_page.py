@@ -377,9 +377,7 @@ def test_a_page_that_knows_its_address_says_so_and_names_its_picture():
     assert '<meta property="og:image" content="https://example.org/a.png">' in page
     frame, badge_code = (html.unescape(each) for each in re.findall(r'<code class="command">(&lt;.*?)</code>', page))
     # What is to be copied is markup whose texts are escaped once more.
-    assert frame.startswith(
-        '<iframe src="https://example.org/a.html#embed=table" title="&quot;A&quot; &amp; &lt;b&gt;"'
-    )
+    assert frame.startswith('<iframe src="https://example.org/a.html#embed=table" title="&#34;A&#34; &amp; &lt;b&gt;"')
     picture = base64.b64decode(re.search(r"base64,([^\"]+)", badge_code)[1]).decode()
     assert picture == badge(made, made.names[0])
 

@@ -19,6 +19,7 @@ from shape_makers import (
     instance,
     livecodebench_problem,
     mmlu_pro_answer,
+    opencompass_details,
     right,
     swe_bench_report,
     write_document,
@@ -257,6 +258,53 @@ def test_a_mean_that_cruxeval_states_is_compared(tmp_path):
 def test_results_of_cruxeval_that_may_be_of_inputs_or_of_outputs_are_refused(tmp_path, name):
     path = write_document(tmp_path / name, cruxeval_scores({"sample_0": [True]}))
     assert "nothing says whether inputs or outputs were predicted" in refusal(path, model_name="m")
+
+
+# OpenCompass
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_details_of_opencompass(tmp_path, listed):
+    for model, path in zip(MODELS, SHAPES["opencompass"].files(tmp_path), strict=True):
+        assert path.parent.name == model
+        grades = [right(model, number) for number in QUESTIONS]
+        write_document(path, opencompass_details(grades, listed=listed, type="GEN"))
+    scores = read_scores(tmp_path)
+    assert (scores.models, scores.values[0].tolist()) == (MODELS, RIGHT)
+    assert scores.items == tuple(f"gsm8k/{number}" for number in range(len(QUESTIONS)))
+    assert not scores.notes
+
+
+def test_details_of_opencompass_as_a_list_with_several_grades(tmp_path):
+    path = tmp_path / "results" / "m" / "math.json"
+    write_document(path, opencompass_details([[True, False], [False, False]], listed=True) | {"accuracy": 25.0})
+    scores = read(path)
+    assert scores.values.tolist() == [[[1.0, 0.0]], [[0.0, 0.0]]]
+    assert scores.items == ("math/0", "math/1")
+    assert "2 answers to a question are 2 replicates" in str(scores.notes)
+    write_document(path, opencompass_details([True, False], listed=True) | {"accuracy": 75.0})
+    assert "is 0.5, but the log states 0.75" in str(read(path).notes)
+
+
+def test_how_questions_were_asked_is_no_answer(tmp_path):
+    document = opencompass_details([True, False])
+    document["details"]["type"] = "GEN"
+    path = write_document(tmp_path / "results" / "m" / "arc.json", document)
+    assert read(path).values.tolist() == [[[1.0, 0.0]]]
+
+
+@pytest.mark.parametrize("grade", [None, [], "yes", [1.0]])
+def test_details_without_grades_are_refused(tmp_path, grade):
+    document = opencompass_details([True])
+    document["details"]["0"]["correct"] = grade
+    path = write_document(tmp_path / "results" / "m" / "arc.json", document)
+    assert "arc.json: sample 1: the grades are" in refusal(path)
+
+
+def test_details_elsewhere_do_not_say_the_model(tmp_path):
+    path = write_document(tmp_path / "m" / "arc.json", opencompass_details([True, False]))
+    assert "does not name its model" in refusal(path)
+    assert read(path, model_from="folder").models == ("m",)
 
 
 # MMLU-Pro, ZeroEval

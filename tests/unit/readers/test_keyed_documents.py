@@ -101,6 +101,31 @@ def test_documents_whose_keys_are_no_names_are_refused(tmp_path, document):
     assert "neither its name nor its content is known" in refusal(path, column={"item": "key"}, model_from="file")
 
 
+@pytest.mark.parametrize("name", ["task_results", "per_instance", "Questions"])
+def test_records_by_key_beside_means_and_settings(tmp_path, name):
+    for model, row in OF.items():
+        records = {item: {"score": value, "cost": 0.5, "attempts": 2} for item, value in row.items()}
+        document = {"score": 5.0, "total_cost": 4.5, "settings": {"temperature": 0}, name: records, "by": [1, 2]}
+        written(tmp_path / model / "results.json", document)
+    assert "column={'item': 'key'} if the keys of the document are items" in refusal(tmp_path, model_from="folder")
+    scores = read_scores(tmp_path, model_from="folder", column={"item": "key"})
+    assert (scores.models, scores.items) == (MODELS, tuple(ITEMS))
+    assert scores.values[0].tolist() == VALUES
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"score": 0.5, "benchmarks": {"mmlu": {"score": 0.5}, "gsm8k": {"score": 1.0}}},
+        {"n": 2, "items": {"q1": {"score": 1}}, "questions": {"q1": {"score": 0}}},
+        {"n": 2, "items": {"q1": {"score": 1}, "q2": 0}},
+    ],
+)
+def test_other_objects_of_records_are_not_taken_for_items(tmp_path, document):
+    path = written(tmp_path / "a.json", document)
+    assert "neither its name nor its content is known" in refusal(path, column={"item": "key"}, model_from="file")
+
+
 def test_settings_in_a_folder_are_passed_over_and_scores_by_key_are_not(tmp_path):
     rows = [{"model": m, "item": i, "score": v} for m, row in OF.items() for i, v in row.items()]
     written(tmp_path / "scores.json", rows)

@@ -3,10 +3,12 @@
 import os
 import socket
 
+import polars as pl
 import pytest
 
 from bbedge.errors import FormatError
 from bbedge.readers import read_items, read_scores
+from bbedge.readers.assemble.duplicates import RepeatedScoreError
 from bbedge.readers.opening import files_matching, files_of
 from bbedge.readers.survey import survey
 
@@ -184,3 +186,46 @@ def test_a_name_that_is_not_utf8(tmp_path, suffix):
         assert r"\udcff.parquet: the path is not valid Unicode" in refusal(path)
     else:
         assert read_scores(path).models == ("a", "b")
+
+
+# --- names in paths ---------------------------------------------------------------------------------------------------
+
+
+def subjects(folder, ending, extra=()):
+    """A file for every subject of every model, each of which numbers its own questions."""
+    for model, right in (("a", 1), ("b", 0)):
+        for subject, change in (("law", 0), ("maths", 1)):
+            rows = [{"id": number, "correct": (number + change * right) % 2, **dict(extra)} for number in range(4)]
+            write_table(folder / model / f"{subject}.{ending}", rows)
+
+
+def write_table(path, rows):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    frame = pl.DataFrame(rows)
+    {".csv": frame.write_csv, ".jsonl": frame.write_ndjson, ".parquet": frame.write_parquet}[path.suffix](path)
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_the_file_may_be_a_part_of_the_item(tmp_path, ending):
+    subjects(tmp_path, ending)
+    with pytest.raises(RepeatedScoreError, match=r"column=\{'item': 'file\+id'\} if each has questions of its own"):
+        read_scores(tmp_path, model_from="folder")
+    scores = read_scores(tmp_path, model_from="folder", column={"item": "file+id"})
+    assert scores.items == tuple(f"{subject}+{number}" for subject in ("law", "maths") for number in range(4))
+    assert scores.values[0].tolist() == [[0, 1, 0, 1, 1, 0, 1, 0], [0, 1, 0, 1] * 2]
+
+
+def test_the_folder_may_be_a_part_of_the_item_and_a_column_of_that_name_comes_first(tmp_path):
+    for model in "ab":
+        for subject in ("law", "maths"):
+            write_table(tmp_path / subject / f"{model}.csv", [{"id": n, "score": n % 2, "file": "f"} for n in range(3)])
+    scores = read_scores(tmp_path, model_from="file", column={"item": "folder+id"})
+    assert scores.items == tuple(f"{subject}+{number}" for subject in ("law", "maths") for number in range(3))
+    with pytest.raises(RepeatedScoreError):
+        read_scores(tmp_path, model_from="file", column={"item": "file+id"})
+
+
+def test_a_frame_has_no_file(tmp_path):
+    frame = pl.DataFrame({"model": ["a", "b"], "id": [1, 1], "score": [1, 0]})
+    with pytest.raises(FormatError, match=r"no column 'file\+id' for the item"):
+        read_scores(frame, column={"item": "file+id"})

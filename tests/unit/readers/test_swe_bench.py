@@ -34,6 +34,29 @@ def test_a_list_of_resolved_instances_alone_is_refused(tmp_path):
         read(path)
 
 
+@pytest.mark.parametrize("name", ["resolved.json", "gpt_Resolved_ids.json"])
+def test_a_list_without_a_key_is_of_resolved_instances_if_the_file_is_called_so(tmp_path, name):
+    path = write_document(tmp_path / name, ids(1, 3))
+    with pytest.raises(FormatError, match=r"lists the 2 instances that were resolved, but not all that were attempted"):
+        read(path, model_name="gpt")
+    everything = tmp_path / "all.csv"
+    everything.write_text("item\n" + "".join(f"{each}\n" for each in ids(1, 2, 3)))
+    scores = read(path, model_name="gpt", items=everything)
+    assert dict(zip(scores.items, scores.values[0, 0].tolist(), strict=True)) == dict(
+        zip(ids(1, 2, 3), (1.0, 0.0, 1.0), strict=True)
+    )
+    write_document(path, ids(1, 1))
+    with pytest.raises(FormatError, match="more than once"):
+        read(path, model_name="gpt", items=everything)
+
+
+@pytest.mark.parametrize("name", ["unresolved.json", "not_resolved.json", "instances.json"])
+def test_a_list_of_other_instances_is_no_list_of_resolved_ones(tmp_path, name):
+    path = write_document(tmp_path / name, ids(1, 3))
+    with pytest.raises(FormatError, match="neither its name nor its content is known"):
+        read(path, model_name="gpt")
+
+
 @pytest.mark.parametrize("missing", ["no_logs", "no_generation"])
 def test_predictions_do_not_replace_the_lists_of_what_broke(missing, tmp_path):
     path = swe_bench_system(tmp_path, "a", resolved=[1, 2], **{missing: None})

@@ -16,6 +16,7 @@ from bbedge.records.events import ModelAdded, ReplicateAdded
 from bbedge.records.values import grouped
 from bbedge.site import feed as feed_module
 from bbedge.site.feed import atom_feed
+from bbedge.site.publish import Site, file_name
 from bbedge.site.rows import HEADS, row_changes, rows_csv
 from unit.board import boards
 from unit.board.forging import after_a_pilot, in_parts_with_attempts, whole_life, with_views_and_gaps
@@ -54,8 +55,9 @@ def test_every_event_that_changes_a_row_has_a_line(board):
     retired = {row["model"] for row in rows if row["what"] == "retired"}
     assert retired == set(board.state.retired)
     for changes in grouped((each.model, each) for each in row_changes(board)).values():
-        assert [each.what for each in changes].count("added") == 1
-        assert changes[0].what == "added"
+        after = [each.what for each in changes if not each.what.startswith("announce")]
+        assert after.count("added") == 1
+        assert after[0] == "added"
         assert [each.event for each in changes] == sorted(each.event for each in changes)
 
 
@@ -68,7 +70,42 @@ def test_lines_say_what_happened_and_why(tmp_path):
     assert of_b == [("added", "1", "1", "the board began"), *runs, *gone]
     of_d = [(row["what"], row["why"]) for row in rows if row["model"] == "d"]
     assert of_d[0] == ("added", "added with 5 runs")
-    assert of_d[2] == ("re-scored", "epoch 2 began with 2 new items: evidence starts again")
+    assert of_d[1] == ("trust stated", "re-run by the maintainers, by the maintainers")
+    assert of_d[3] == ("re-scored", "epoch 2 began with 2 new items: evidence starts again")
+
+
+def test_announcements_withheld_runs_and_trust_are_in_it(tmp_path):
+    board = boards.make(tmp_path, alpha=0.5, incomplete="worst-case")
+    rng = np.random.default_rng(1)
+    board.add(boards.runs(rng, "abc", 6))
+    for model in "def":
+        board.announce(model, 6)
+    board.add_model("d", boards.runs(rng, "d", 6))
+    board.close_announcement("e")
+    board.add_model("e", boards.runs(rng, "e", 5))
+    board.close_announcement("f")
+    board.add_submission(boards.runs(rng, "g", 6), by="Team\u202e G", sha256="5" * 64, trust="logs-kept")
+    found = {model: [] for model in "defg"}
+    for row in table(board):
+        if row["model"] in found:
+            found[row["model"]].append((row["what"], row["why"]))
+    announced = ("announced", "6 runs announced before they are made")
+    closed = ("announcement closed", "what is not delivered with the model counts as missing")
+    assert found == {
+        "d": [announced, ("added", "added with 6 of 6 announced runs")],
+        "e": [announced, closed, ("added", "added with 5 of 6 announced runs; 1 was not delivered")],
+        "f": [announced, closed],
+        "g": [
+            ("added", "added with 6 runs"),
+            ("trust stated", f"logs kept, by Team\\u202e G, submission {'5' * 64}"),
+        ],
+    }
+    whole = next(row for row in table(board) if row["model"] == "e" and row["what"] == "added")
+    assert whole["missing"] == str(len(board.state.epoch.items))
+    names = dict(Site(board=board, title="Board").files(lambda text: None))
+    assert [name for name in names if name.startswith(f"models/{file_name('f')}")] == []
+    words = names[f"models/{file_name('e')}.html"]
+    assert all(text in words for text in ("announcement closed", "added with 5 of 6 announced runs; 1 was not"))
 
 
 def test_means_are_those_of_the_runs_in_score_units(tmp_path):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from bbedge.board import Board
+from bbedge.board.stored_scores import StoredScores
 from bbedge.display.compact import to_markdown
 from bbedge.errors import BoardError
 from bbedge.ledger.archive import import_file
@@ -107,6 +108,90 @@ def test_a_submission_for_another_board_or_scale_is_refused(board, tmp_path):
     pack([str(tmp_path / "right.csv")], tmp_path / "scale.zip", Reading(score_range=(0, 10)), who="A")
     with pytest.raises(BoardError, match="on the scale 0 to 10, those of the board on 0 to 1"):
         take(board, tmp_path / "scale.zip")
+
+
+class TestAnnounced:
+    """Submissions of models whose runs were announced."""
+
+    @pytest.fixture
+    def board(self, tmp_path):
+        made = make(tmp_path, alpha=0.3, incomplete="worst-case")
+        made.add(runs(np.random.default_rng(1), "abc", 3))
+        made.announce("d", 3)
+        return made
+
+    def test_all_announced_runs_are_taken_and_their_order_is_drawn(self, board, tmp_path):
+        path, drawn = packed(tmp_path, "d", "d")
+        assert take(board, path) is not None
+        joined = board.events[-2].content
+        assert joined.order_seed >= 0
+        assert joined.gaps == (0, 0, 0)
+        with board.store.read() as session:
+            stored = [StoredScores(session).panel(board.state.epoch, place)["d"] for place in (1, 2, 3)]
+        assert sorted(map(tuple, stored)) == sorted(map(tuple, drawn[:, 0]))
+        assert trust(board) == {"d": ("logs-kept", "Team A")}
+        board.verify()
+        assert verify_certificate(board.certificate().document, board).verified
+
+    def test_fewer_runs_are_taken_once_the_announcement_is_closed(self, board, tmp_path):
+        path, _ = packed(tmp_path, "d", "d", count=2)
+        head = board.head
+        with pytest.raises(BoardError, match="2 of 3 announced runs of 'd' are given; deliver the others, or close"):
+            take(board, path)
+        assert Board.open(board.store.name).head == head
+        board.close_announcement("d")
+        assert take(board, path) is not None
+        assert sorted(board.events[-2].content.gaps) == [0, 0, len(ITEMS)]
+        (record,) = board.certificate().content.board.announcements
+        assert (record.announced, record.delivered, record.open) == (3, 2, False)
+        board.verify()
+        assert verify_certificate(board.certificate().document, board).verified
+
+    def test_one_submission_may_have_more_runs_of_another_model(self, board, tmp_path):
+        """The run that the announced model lacks was not delivered; the other model has all that it needs."""
+        board.close_announcement("d")
+        rng, table = np.random.default_rng(7), tmp_path / "de.csv"
+        with table.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(("model", "item", "replicate", "score"))
+            for model, numbers in (("d", (1, 3)), ("e", (1, 2, 3))):
+                writer.writerows(
+                    (model, item, number, score)
+                    for number in numbers
+                    for item, score in zip(ITEMS, values(rng, model, 1)[0, 0], strict=True)
+                )
+        pack([str(table)], tmp_path / "de.zip", Reading(incomplete="worst-case"), who="Team A")
+        assert take(board, tmp_path / "de.zip") is not None
+        assert board.state.announced["d"].delivered == 2
+        assert board.state.epoch.models[-2:] == ["d", "e"]
+        board.verify()
+
+    def test_missing_scores_of_a_run_are_kept_missing(self, board, tmp_path):
+        packed(tmp_path, "whole", "d")
+        rows = (tmp_path / "whole.csv").read_text().splitlines()
+        (tmp_path / "d.csv").write_text("\n".join([*rows[:3], *rows[4:]]))
+        path = tmp_path / "d.zip"
+        pack([str(tmp_path / "d.csv")], path, Reading(incomplete="worst-case"), who="Team A", keep_files=True)
+        assert take(board, path) is not None
+        assert sorted(board.events[-2].content.gaps) == [0, 0, 1]
+        assert board.state.announced["d"].lacks_scores
+        board.verify()
+
+    def test_more_runs_than_announced_are_refused(self, board, tmp_path):
+        path, _ = packed(tmp_path, "d", "d", count=4)
+        with pytest.raises(BoardError, match="4 runs of 'd' given; the pairing rule of the design joins exactly 3"):
+            take(board, path)
+
+    def test_a_check_does_not_say_what_another_order_would_certify(self, board, tmp_path):
+        board.close_announcement("d")
+        board.export(tmp_path / "board.jsonl")
+        path, _ = packed(tmp_path, "d", "d", count=2)
+        found = check(path, tmp_path / "board.jsonl")
+        assert found.accepted
+        assert found.news == (
+            "d: 2 of 3 announced runs. Their order is drawn when they are added, so that what they certify is known "
+            "only then.",
+        )
 
 
 @pytest.mark.nightly

@@ -6,7 +6,6 @@ import base64
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise, product
 from typing import NamedTuple
-from xml.sax.saxutils import escape
 
 import numpy as np
 from msgspec import UNSET
@@ -179,23 +178,11 @@ def _shares_of_views(certificate: Certificate) -> str:
     return ", ".join([*named[:MOST_SHARES], *more])
 
 
-def table_frame(title: str, address: str | None) -> str:
-    """What another page needs to show the table of this one.
-
-    >>> table_frame("A & B", "https://example.org/a.html")
-    '<iframe src="https://example.org/a.html#embed=table" title="A &amp; B" width="100%" height="640"></iframe>'
-    """
-    where, name = (escape(text, {'"': "&quot;"}) for text in (address or "ADDRESS", title))
-    return f'<iframe src="{where}#embed=table" title="{name}" width="100%" height="640"></iframe>'
-
-
-def badge_link(certificate: Certificate, address: str | None) -> str:
-    """What another page needs to show the badge of the first model, which leads to this page."""
+def badge_data(certificate: Certificate) -> str:
+    """The badge of the first model, in letters that are safe in an address."""
     from bbedge.display.compact import badge  # which draws with the templates of pages
 
-    drawn = base64.b64encode(badge(certificate, certificate.names[0]).encode("ascii")).decode("ascii")
-    where, name = (escape(text, {'"': "&quot;"}) for text in (address or "ADDRESS", certificate.labels[0]))
-    return f'<a href="{where}"><img src="data:image/svg+xml;base64,{drawn}" alt="Certified rank of {name}"></a>'
+    return base64.b64encode(badge(certificate, certificate.names[0]).encode("ascii")).decode("ascii")
 
 
 class TopSet(NamedTuple):
@@ -240,14 +227,18 @@ def open_pairs(certificate: Certificate) -> OpenPairs:
     # A set that a pilot chose is not tested inside, and a cycle is not open.
     is_listed = certificate.all_pairs is None or certificate.candidate or certificate.is_contradicted
     if found and not is_listed and certificate.all_pairs:
-        few = len(could) * (len(could) - 1) // 2 <= MOST_PAIRS
-        wanted = combinations(could, 2) if few else product(could[:1], could[1:])
-        left = [pair for pair in wanted if frozenset(names[i] for i in pair) not in found]
-        places = np.array(left, dtype=np.intp).reshape(-1, 2)
-        for each in outlook_on(
-            places, certificate.all_pairs, replicates=certificate.replicates, stopped=ended_models(certificate.content)
-        ):
-            found[frozenset((each.ahead, each.behind))] = each
+        are_few = len(could) * (len(could) - 1) <= 2 * MOST_PAIRS
+        wanted = combinations(could, 2) if are_few else product(could[:1], could[1:])
+        left = np.array([pair for pair in wanted if frozenset(names[i] for i in pair) not in found], dtype=np.intp)
+        found |= {
+            frozenset((each.ahead, each.behind)): each
+            for each in outlook_on(
+                left.reshape(-1, 2),
+                certificate.all_pairs,
+                replicates=certificate.replicates,
+                stopped=ended_models(certificate.content),
+            )
+        }
     best = {names[i] for i in could}
     of_best = [pair for pair in found if pair <= best]
     deciding = [] if is_listed else [pair for pair in of_best if names[0] in pair]

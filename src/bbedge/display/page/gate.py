@@ -16,6 +16,13 @@ _CONSEQUENCES: dict[Release, str] = {
     "undecided": "stops without a verdict (exit code 3)",
     "contradiction": "stops without a verdict (exit code 5)",
 }
+_FOR_NEW_ITEMS, _FOR_THESE_ITEMS = (
+    ("Every run was made alike.",),
+    (
+        "Runs are independent of each other: no shared cache, seed or judge state.",
+        "Within a run, items are independent of each other, or the blocks that they are in.",
+    ),
+)
 _KINDS: dict[Verdict, Kind] = {"PASS": "better", "FAIL": "worse", "OPEN": "open", "CONTRADICTION": "none"}
 _READING = (
     "Line: where the true difference lies, for all claims and looks together. To the right: in favour of the "
@@ -68,11 +75,7 @@ def consequence(report: GateReport) -> str:
 
 def assumptions(report: GateReport) -> Iterator[str]:
     """What verdicts need besides scores, which cannot show it."""
-    if report.policy.target:
-        yield "Every run was made alike."
-    else:
-        yield "Runs are independent of each other: no shared cache, seed or judge state."
-        yield "Within a run, items are independent of each other, or the blocks that they are in."
+    yield from _FOR_NEW_ITEMS if report.policy.target else _FOR_THESE_ITEMS
     yield "The policy was fixed before the scores were seen, and no run was left out because of its results."
     if report.policy.spending == "ledger":
         yield "Every use of the gate is in its ledger, and none was left out because of its scores."

@@ -97,7 +97,7 @@ def _refusal(coder: Coder, grid: Grid, chunks: tuple[RowChunk, RowChunk], said: 
     if not isinstance(tables[0], ShapedTable) or any(not table.path or table.wide for table in tables):
         return RepeatedScoreError(said + _NUMBER)
     if tables[0] is not tables[1]:
-        return RepeatedScoreError.proposing(*_of_files(coder, grid, tables, said))
+        return RepeatedScoreError.proposing(*_of_files(coder, grid, tables, said, item=chunks[0].columns["item"]))
     apart = distinguishing_columns(tables[0], chunks[0].columns)
     if not apart:
         return RepeatedScoreError(said + _NUMBER)
@@ -138,9 +138,9 @@ def _meanings(column: str, columns: Mapping[Role, str], rows: Sequence[Mapping[s
 
 
 def _of_files(
-    coder: Coder, grid: Grid, tables: tuple[Table, Table], said: str
+    coder: Coder, grid: Grid, tables: tuple[Table, Table], said: str, *, item: str
 ) -> tuple[Sequence[Argument], *tuple[Part, ...]]:
-    """Two files with the same cells are two runs, or one of them repeats the other."""
+    """Two files with the same cells are two runs, or number their own questions, or one of them repeats the other."""
     paths = [table.path for table in tables]
     skip, runs = _repeating(coder, grid), _run_of_file(coder, paths)
     # Files of several prompts or settings have other names, and are no runs of one thing.
@@ -164,6 +164,8 @@ def _of_files(
         f"{said}pass ",
         runs,
         " if every file is one run, or ",
+        Argument("column", {"item": f"{_part_of(paths)}{BETWEEN}{item}"}),
+        " if each has questions of its own, or ",
         *leave_out,
         "; otherwise remove one of the rows",
     )
@@ -174,12 +176,16 @@ def _run_of_file(coder: Coder, paths: Sequence[str]) -> Argument | None:
 
     By its name alone, a file of one model would be a replicate with nothing to compare it with.
     """
-    by = "file" if len({PurePath(path).name for path in paths}) > 1 else "folder"
     models = model_of_files(coder)
     if models is None or len(set(models.values())) == 1:
-        return Argument("replicate_from", by)
+        return Argument("replicate_from", _part_of(paths))
     pattern = path_pattern(list(models), list(models.values()))
     return None if pattern is None else Argument("replicate_from", pattern.replicate_from)
+
+
+def _part_of(paths: Sequence[str]) -> str:
+    """The part of their paths in which files differ."""
+    return "file" if len({PurePath(path).name for path in paths}) > 1 else "folder"
 
 
 def _repeating(coder: Coder, grid: Grid) -> Table | None:

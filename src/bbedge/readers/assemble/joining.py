@@ -21,30 +21,31 @@ from bbedge.readers.assemble.shaping import (
     check_directions,
     check_headline,
     check_one_metric,
-    check_questions,
     check_runs,
     describe,
     wide_notes,
 )
-from bbedge.readers.choices import field_naming_models, replicates_are_seeds
+from bbedge.readers.choices import Candidate, OpenChoiceError, field_naming_models, replicates_are_seeds
 from bbedge.readers.logs.naming import check_same_questions, merge_models, merged_notes, refuse_shared_names
 from bbedge.readers.logs.runs import Watch, check_caches, check_copies, run_notes, shared_seed_note
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.metrics import MetricScales, mirrored_note
 from bbedge.readers.sources import Sources, find_sources, fingerprint
-from bbedge.readers.tables.columns import is_seed
+from bbedge.readers.tables.columns import LATER_ALIASES, Role, is_seed
 from bbedge.readers.tables.frames import Frame
 from bbedge.readers.tables.roles import METRIC, ORIGINAL, ColumnError, chosen_columns
 from bbedge.readers.tables.shaped import ShapedTable
 from bbedge.records.notes import Note
 from bbedge.records.reading import UNIT, Reading
 from bbedge.records.values import grouped
-from bbedge.text import quoted, shown_path
+from bbedge.text import quoted, shown, shown_path
 
 if TYPE_CHECKING:
     from bbedge.readers.read_scores import DataFrameLike
 
 _ROWS_PER_PROGRESS = 5_000_000
+# Columns of what was asked, and how many rows of a table are looked at for it.
+_QUESTIONS, _ROWS = frozenset({"question", "problem"}), 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +118,8 @@ def join_rows(
     for role in ("replicate", "block", ORIGINAL):
         check_alike(tables, roles, role)
     check_directions(tables, roles, reading)
-    check_questions(tables, roles)
+    _check_questions(tables, roles)
+    _check_verdicts(tables, roles, shaping.chosen)
 
     # The scales of metrics map the scores before they are coded.
     scale = reading.score_range if mapped else None
@@ -217,6 +219,59 @@ def _opened(
                 raise DomainError(Argument(choice), f" is for files, and {name} is none; add a column")
         tables.append(shaping.shaped(Frame(table=each, called=name), {}))
     return tables
+
+
+def _check_questions(tables: Sequence[LogTable | ShapedTable], roles: Sequence[Mapping[Role, str]]) -> None:
+    """Raise if one number of an item stands before two questions, as far as the first rows of the tables show."""
+    asked: dict[str, object] = {}
+    for table, its_roles in zip(tables, roles, strict=True):
+        item = its_roles["item"]
+        if isinstance(table, LogTable) or table.wide or item.strip().casefold() not in LATER_ALIASES["item"]:
+            continue
+        for row in table.plain.head(_ROWS) if (texts := _QUESTIONS & set(table.columns())) else ():
+            name, question = str(row.get(item)), row.get(min(texts))
+            if question and asked.setdefault(name, question) != question:
+                raise FormatError(
+                    f"{table.name}: item {quoted(name)} is a number of more than one question, "
+                    f"{quoted(shown(str(asked[name]), 60))} and {quoted(shown(str(question), 60))}; pass ",
+                    Argument("column", {"item": min(texts)}),
+                    ", or give every question a number of its own",
+                )
+
+
+def _check_verdicts(
+    tables: Sequence[LogTable | ShapedTable], roles: Sequence[Mapping[Role, str]], chosen: Mapping[Role, str]
+) -> None:
+    """Raise if a column ``correct`` may have the right answers: the same for all models, in words that answers have.
+
+    As far as the first rows of the tables show, and unless it was named for the score.
+    """
+    of_item: dict[str, set[str]] = {}
+    words: dict[str, set[str]] = {}
+    named, rows = [], 0
+    for table, its_roles in zip(tables, roles, strict=True):
+        score = its_roles["score"]
+        if isinstance(table, LogTable) or table.wide or "score" in chosen or score.strip().casefold() != "correct":
+            continue
+        named.append((table.name, score))
+        for row in table.plain.head(_ROWS):
+            rows += 1
+            of_item.setdefault(str(row.get(its_roles["item"])), set()).add(str(row.get(score)).casefold())
+            for name in row.keys() - its_roles.values():
+                words.setdefault(name, set()).add(str(row[name]).casefold())
+    verdicts = set().union(*of_item.values())
+    same = [name for name, found in words.items() if found >= verdicts]
+    if same and len(verdicts) > 1 and rows > len(of_item) and all(len(found) == 1 for found in of_item.values()):
+        (place, score), answers = named[0], quoted(min(same))
+        is_score = Argument("column", {"score": score})
+        raise OpenChoiceError.asking(
+            f"What is {quoted(score)}?",
+            (Candidate(argument=is_score, reasons=(f"if it says whether {answers} is right",)),),
+            f"{place}: {quoted(score)} is the same for every model on each item, and has the words of {answers}, so "
+            f"that it may be the right answer; if so, add a column that says whether {answers} is right; if it says "
+            "that already, pass ",
+            is_score,
+        )
 
 
 def _same_bytes(logs: Sequence[LogTable]) -> Iterator[Note]:

@@ -21,18 +21,15 @@ from bbedge.readers.choices import (
 from bbedge.readers.evidence import are_settings, check_name
 from bbedge.readers.lists import Items, read_items
 from bbedge.readers.logs.table import LogTable
-from bbedge.readers.metrics import MetricScales
+from bbedge.readers.metrics import MetricScales, several_metrics
 from bbedge.readers.sources import Source, open_table
 from bbedge.readers.tables import PlainTable, Table
-from bbedge.readers.tables.columns import LATER_ALIASES, Role
+from bbedge.readers.tables.columns import Role
 from bbedge.readers.tables.roles import METRIC, METRICS, ORIGINAL, column_key, find_roles, with_columns
-from bbedge.readers.tables.shaped import BETWEEN, ShapedTable, as_wide, several_metrics, with_chosen
+from bbedge.readers.tables.shaped import BETWEEN, ShapedTable, as_wide, with_chosen
 from bbedge.records.notes import Note
 from bbedge.records.reading import Reading
 from bbedge.text import counted, listed, quoted, shown, shown_path
-
-# Columns of what was asked, and how many rows of a table are looked at for it.
-_QUESTIONS, _ROWS = frozenset({"question", "problem"}), 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -340,24 +337,6 @@ def check_directions(
         for metric in reading.metric if table.by_metric else ():
             if metric not in reading.metric_ranges:
                 check_name(metric, table.name, of="metric")
-
-
-def check_questions(tables: Sequence[LogTable | ShapedTable], roles: Sequence[Mapping[Role, str]]) -> None:
-    """Raise if one number of an item stands before two questions, as far as the first rows of the tables show."""
-    asked: dict[str, object] = {}
-    for table, its_roles in zip(tables, roles, strict=True):
-        item = its_roles["item"]
-        if isinstance(table, LogTable) or table.wide or item.strip().casefold() not in LATER_ALIASES["item"]:
-            continue
-        for row in table.plain.head(_ROWS) if (texts := _QUESTIONS & set(table.columns())) else ():
-            name, question = str(row.get(item)), row.get(min(texts))
-            if question and asked.setdefault(name, question) != question:
-                raise FormatError(
-                    f"{table.name}: item {quoted(name)} is a number of more than one question, "
-                    f"{quoted(shown(str(asked[name]), 60))} and {quoted(shown(str(question), 60))}; pass ",
-                    Argument("column", {"item": min(texts)}),
-                    ", or give every question a number of its own",
-                )
 
 
 def check_runs(labels: Sequence[str], roles: Sequence[Mapping[Role, str]], reading: Reading) -> None:

@@ -64,6 +64,12 @@ _OF_ALL = frozenset({"model", "replicate", *ALIASES["model"], *ALIASES["replicat
 _SCORES = frozenset({"score", *ALIASES["score"]})
 # Keys that say what stands under them: the names of models or items they are not.
 _TITLES = frozenset({*ROLES, *_SCORES})
+# Keys of what was scored one by one, beside which a document may state means and settings.
+_ONE_BY_ONE = frozenset(
+    f"{before}{what}"
+    for what in ("task", "instance", "sample", "item", "example", "question", "problem")
+    for before in ("per_", "by_", "results_by_")
+) | frozenset(("task_results", "instances", "samples", "items", "examples", "questions", "problems"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,7 +221,7 @@ class RecordList:
     """Where the records of a document are."""
 
     key: str | None = None
-    """The key of the list; None if there is no such list."""
+    """The key of the list, or of the object that has the records by key; None if they are not under one key."""
     form: Form = "list"
     """What the document is: a list or one with a list in it; objects one after the other; or what is under its keys."""
     shared: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -264,7 +270,7 @@ def _records(stream: JsonStream, where: RecordList) -> Iterator[tuple[dict[str, 
             yield {}, stream.value()
         return
     # A document that is the list has one place for it, and no key.
-    for key in (None,) if where.form == "list" and where.key is None else stream.entries():
+    for key in (None,) if where.form == "list" and where.key is None else _entries(stream, where):
         keys = {} if key is None or where.form == "list" else {KEY: key}
         if where.form == "lists of records" or (where.form == "list" and key == where.key):
             yield from ((keys, value) for value in stream.elements())
@@ -272,6 +278,15 @@ def _records(stream: JsonStream, where: RecordList) -> Iterator[tuple[dict[str, 
             yield from (({**keys, INNER_KEY: inner}, value) for inner, value in stream.value().items())
         elif where.form != "list":
             yield keys, stream.value() if where.form == "records" else {_VALUE: stream.value()}
+
+
+def _entries(stream: JsonStream, where: RecordList) -> Iterator[str]:
+    """The keys of a document, or of the only object in it that has the records."""
+    for key in stream.entries():
+        if where.form == "records" and where.key is not None:
+            yield from stream.entries() if key == where.key else ()
+        else:
+            yield key
 
 
 def record_list(path: str, name: str) -> RecordList:
@@ -290,6 +305,7 @@ def _record_list(path: str, name: str, _size: int, _changed: int) -> RecordList:
         if stream.opens() != "{":
             raise NoRecordsError(f"{name}: not a JSON object or list; expected a list of objects")
         lists: list[str] = []
+        nested: list[str] = []
         shared: dict[str, str | None] = {}
         kinds: set[Form | None] = set()
         for key in stream.entries():
@@ -305,12 +321,17 @@ def _record_list(path: str, name: str, _size: int, _changed: int) -> RecordList:
                 kind = _kind_under_key(value)
                 if key.strip().casefold() in _OF_ALL:
                     shared[key] = text(value)
+            if kind == "records by two keys" and key.strip().casefold() in _ONE_BY_ONE:
+                nested.append(key)
             kinds.add(None if key.strip().casefold() in _TITLES else kind)
         if stream.opens() == "{":
             return RecordList(form="objects")
         stream.end()
+    beside = {key: said for key, said in shared.items() if said is not None}
     if len(lists) == 1:
-        return RecordList(key=lists[0], shared={key: said for key, said in shared.items() if said is not None})
+        return RecordList(key=lists[0], shared=beside)
+    if len(nested) == 1 and not lists and len(kinds) > 1:
+        return RecordList(key=nested[0], form="records", shared=beside)
     # Some of the records may have nothing but objects in them.
     alike: set[Form | None] = {"records"} if kinds == {"records", "records by two keys"} else kinds or {None}
     form, *others = alike

@@ -16,9 +16,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from bbedge.errors import Argument, DomainError, FormatError
-from bbedge.readers.choices import Candidate, ChoiceNeededError
+from bbedge.readers.choices import NameSource
 from bbedge.readers.evidence import are_benchmarks
-from bbedge.readers.metrics import MetricScales
+from bbedge.readers.metrics import MetricScales, several_metrics
 from bbedge.readers.tables import HEAD, PlainTable
 from bbedge.readers.tables.columns import (
     ALIASES,
@@ -32,13 +32,13 @@ from bbedge.readers.tables.columns import (
 )
 from bbedge.readers.tables.delimited import CELL
 from bbedge.readers.tables.roles import METRIC, ORIGINAL, column_key, metric_item, repeated_names, summary_error
-from bbedge.text import listed, quoted, shown
+from bbedge.text import listed, quoted
 
+_IN_PATH = {"file": NameSource(kind="file"), "folder": NameSource(kind="folder")}
 BETWEEN = "+"
 """What joins columns in a choice, and their values in a name."""
 _NO_METRIC = "(none)"
 _CELLS = 1 << 20
-_MOST_METRICS = 20
 # A model's means in a few columns are a summary, not scores of items.
 _LEAST_SCORED = 8
 _OTHER = 0.2
@@ -119,6 +119,8 @@ class ShapedTable:
     """Further columns, whose values are made of one or several others."""
     wide: WideShape | None = None
     """What its columns are if it is a wide one."""
+    in_path: Mapping[str, str] = field(default_factory=dict)
+    """Names in the path that may be a part of such a column."""
     given: Mapping[Role, str] = field(default_factory=dict)
     """Names that all rows have, because the path gives them."""
     metrics: Literal["every", "watched"] | Sequence[str] | None = None
@@ -194,8 +196,11 @@ class ShapedTable:
             keys = [role] if len(parts) == 1 else [f"part {position} of {role}" for position in range(len(parts))]
             wanted |= zip(keys, parts, strict=True)
             made.append(pl.col(role) if len(parts) == 1 else pl.concat_str(map(_escaped, keys), separator=BETWEEN))
-        for batch in self.plain.batches(cast("Mapping[Role, str]", wanted)):
-            yield batch.select(expression.alias(role) for role, expression in zip(roles, made, strict=True))
+        of_path = {key: pl.lit(self.in_path[part]) for key, part in wanted.items() if part in self.in_path}
+        of_rows = {key: part for key, part in wanted.items() if key not in of_path}
+        for batch in self.plain.batches(cast("Mapping[Role, str]", of_rows)):
+            whole = batch.with_columns(**of_path)
+            yield whole.select(expression.alias(role) for role, expression in zip(roles, made, strict=True))
 
     def _with_every_metric(self, batches: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         """The rows, each with the name of its item for its metric."""
@@ -278,9 +283,12 @@ def with_chosen(table: PlainTable, chosen: Mapping[Role, str]) -> ShapedTable:
     """The table with the columns that were chosen by paths such as ``evaluation.score``, or as ``question_id+turn``."""
     shaped, joined = ShapedTable(plain=table), dict[str, tuple[str, ...]]()
     there = set(table.columns()) if chosen else set()
+    names = {part: source.in_path(table.path, "model") for part, source in _IN_PATH.items() if part not in there}
+    in_path = {part: name for part, name in names.items() if name}
     for role, name in chosen.items():
         parts = (name,) if shaped.has_field(name) else tuple(name.split(BETWEEN))
-        if name not in there and all(part in there or shaped.has_field(part) for part in parts):
+        known = {*there, *in_path} if len(parts) > 1 else there
+        if name not in there and all(part in known or shaped.has_field(part) for part in parts):
             if len(parts) > 1 and role == "score":
                 raise DomainError(
                     Argument("column", {role: name}),
@@ -296,19 +304,7 @@ def with_chosen(table: PlainTable, chosen: Mapping[Role, str]) -> ShapedTable:
                 f": column {quoted(score or '')} of {table.name} holds the scores, so it cannot be a part of the "
                 f"{role}; name other columns",
             )
-    return ShapedTable(plain=table, joined=joined)
-
-
-def several_metrics(place: str, metrics: Sequence[str]) -> ChoiceNeededError:
-    """The question which metric is the score."""
-    return ChoiceNeededError.asking(
-        "Which metric is the score?",
-        (Candidate(argument=Argument("metric", (metric,))) for metric in metrics[:_MOST_METRICS]),
-        f"{place}: items have scores of {len(metrics)} metrics, {listed(metrics, limit=12)}; choose one with ",
-        Argument("metric", (shown(metrics[0]),)),
-        ", or compare the models on each of them with ",
-        Argument("views", METRIC),
-    )
+    return ShapedTable(plain=table, joined=joined, in_path=in_path)
 
 
 def as_wide(

@@ -45,8 +45,9 @@ _OURS = {
     "bfcl": "tested.BFCL",
     "livecodebench": "graded.LIVECODEBENCH",
     "cruxeval": "graded.CRUXEVAL",
+    "opencompass": "graded.OPENCOMPASS",
     "mmlu-pro": "graded.MMLU_PRO",
-    "zero-eval": "graded.ZERO_EVAL",
+    "zero-eval": "rows.ZERO_EVAL",
 }
 # Our tools that have files that are tables by their name and content: by what such a file begins with, and by its path.
 _WITH_TABLES = {

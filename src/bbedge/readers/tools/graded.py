@@ -1,4 +1,4 @@
-"""Answers that are right or wrong: specs of EvalPlus, LiveCodeBench, CRUXEval, MMLU-Pro and ZeroEval.
+"""Answers that are right or wrong: specs of EvalPlus, LiveCodeBench, CRUXEval, OpenCompass and MMLU-Pro.
 
 Several answers to one question are repetitions in the order of their generation.
 """
@@ -12,6 +12,7 @@ from itertools import zip_longest
 from pathlib import Path, PurePath
 
 from bbedge.errors import FormatError
+from bbedge.readers.choices import without_ending
 from bbedge.readers.logs import (
     Failed,
     Glimpse,
@@ -47,11 +48,12 @@ _NAME = re.compile(
 _LCB_NAME = re.compile(r"(?:Scenario\.)?(?P<task>[a-z]+)_\d+_(?P<temperature>[\d.]+)(?:_cot)?_eval_all\.json(?:\.gz)?")
 _CRUX_NAME = re.compile(r"(?:sample_scored_)?(?P<model>.+)_temp(?P<temperature>[\d.]+)_(?:in|out)put\.json(?:\.gz)?")
 _MMLU_NAME = re.compile(r"model_outputs_(?P<model>.+?)(?:_\d+shots?)?\.json(?:\.gz)?")
+# Details of answers, by name or in a list, and what they have in common.
+_COMPASS_LIST = re.compile(rb'"details":\s*\[')
+_COMPASS = re.compile(rb'"details":\s*[{[].*"(references|answer|refr)":', re.DOTALL)
 _CRUX_SCORES, _CRUX_ANSWERS = "raw_scored_generations", "raw_generations"
 # In 2023 they had other names.
 _STATUSES = {"pass": True, "fail": False, "timeout": False, "success": True, "failed": False, "timed out": False}
-_ZERO_NO_ANSWER = "No answer extracted"
-_NO_ANSWER = "no answer was found in the output"
 
 
 def _several(record: LogRecord, found: object, *, mean: object = None) -> Iterator[LogRecord]:
@@ -257,10 +259,10 @@ def _crux_run(seen: SeenLog) -> LogRun:
     )
 
 
-def _crux_notes(seen: SeenLog, samples: Callable[[], Iterator[LogSample]]) -> Iterator[str]:
-    percent = number(seen.records.head.get("pass_at_1"))
-    stated: dict[str, object] = {} if percent is None else {"correct": percent / 100.0}
-    return _notes(seen, samples, stated, "answers to a sample")
+def _percent_notes(seen: SeenLog, samples: Callable[[], Iterator[LogSample]], key: str, what: str) -> Iterator[str]:
+    """The notes of :func:`_notes` where the mean is stated in percent."""
+    percent = number(seen.records.head.get(key))
+    return _notes(seen, samples, {} if percent is None else {"correct": percent / 100.0}, what)
 
 
 CRUXEVAL = ToolReader(
@@ -277,10 +279,52 @@ CRUXEVAL = ToolReader(
         item=lambda record, run: run.item(record.item("key", what="name of the sample")),
         scores=lambda record: {"correct": record.row["correct"]},
         repeat=lambda record: str(record.copy),
-        notes=_crux_notes,
+        notes=lambda seen, samples: _percent_notes(seen, samples, "pass_at_1", "answers to a sample"),
     ).open,
 )
 """Reads the scored results of CRUXEval's ``evaluate_generations.py``."""
+
+
+def _compass_run(seen: SeenLog) -> LogRun:
+    """The run, by ``results/MODEL/DATASET.json``."""
+    path = Path(seen.records.path).absolute()
+    model, task = path.parent.name if path.parents[1].name == "results" else None, without_ending(path.name)
+    return LogRun(model=model, task=task, identity=seen.identity(model, task))
+
+
+def _compass_grades(record: LogRecord) -> Iterator[LogRecord]:
+    """The grades of an answer: of those of an object the key is the name, of those of a list the place."""
+    name, found = record.row.get("key", str(record.place - 1)), mapping(record.row.get("value", record.row))
+    grades = first_value(found, "correct", "is_correct")
+    if name != "type":  # which says how the questions were asked
+        of_item = replace(record, found={"key": name, **found})
+        yield from _several(of_item, grades if isinstance(grades, list) else [grades])
+
+
+OPENCOMPASS = ToolReader(
+    name="opencompass",
+    title="OpenCompass",
+    has_samples=lambda glimpse: _COMPASS.search(glimpse.head) and glimpse.has("details"),
+    stands_beside=lambda glimpse: {"origin_prompt", "prediction"} <= mapping(glimpse.first.get("0")).keys(),
+    open=RecordLog(
+        records=lambda path: Records(
+            path=path,
+            expected="details of OpenCompass with a grade for every answer, as some of its evaluators write them",
+            **({"under": ("details",)} if _COMPASS_LIST.search(Glimpse.of(path).head) else {"keyed": "details"}),
+            keep=("accuracy",),
+        ),
+        said=lambda _: {},
+        answer=lambda row: row,
+        runs=_compass_run,
+        parts=_compass_grades,
+        item=lambda record, run: run.item(record.row["key"]),
+        scores=lambda record: {"correct": record.row["correct"]},
+        repeat=lambda record: str(record.copy),
+        content=lambda record: optional_digest(first_value(record.row, "references", "answer", "refr")),
+        notes=lambda seen, samples: _percent_notes(seen, samples, "accuracy", "answers to a question"),
+    ).open,
+)
+"""Reads the results of OpenCompass that have details: ``results/MODEL/DATASET.json``."""
 
 
 def _mmlu_run(seen: SeenLog) -> LogRun:
@@ -304,7 +348,11 @@ def _mmlu_scores(record: LogRecord) -> dict[str, Value]:
 
 
 def _mmlu_failed(row: Row) -> Failed:
-    return (None, None) if row.get("pred") else (f"{_NO_ANSWER}, for which MMLU-Pro draws one", "unknown")
+    return (
+        (None, None)
+        if row.get("pred")
+        else ("no answer was found in the output, for which MMLU-Pro draws one", "unknown")
+    )
 
 
 MMLU_PRO = ToolReader(
@@ -330,37 +378,3 @@ MMLU_PRO = ToolReader(
     ).open,
 )
 """Reads the answers of MMLU-Pro's scripts, with the letter that was found in each."""
-
-
-def _zero_scores(record: LogRecord) -> dict[str, Value]:
-    found = record.row.get("matched", record.row.get("solved"))
-    if found is None:
-        raise FormatError(
-            f"{record.at}: an answer that is not yet compared with the right one, which ZeroEval does by rules of each "
-            "task; run ZeroEval's evaluation, and read what it writes to result_dirs_parsed"
-        )
-    if not isinstance(found, bool) and found != _ZERO_NO_ANSWER:
-        raise FormatError(f"{record.at}: {quoted(str(found))}; expected true, false or {quoted(_ZERO_NO_ANSWER)}")
-    return {} if found == _ZERO_NO_ANSWER else {"correct": found}
-
-
-ZERO_EVAL = ToolReader(
-    name="zero-eval",
-    title="ZeroEval",
-    has_samples=lambda glimpse: glimpse.has("session_id", "chat_history", "model_input", "output", "generator"),
-    open=RecordLog(
-        records=lambda path: Records(path=path, expected="an answer of ZeroEval").or_array(),
-        key=lambda record: (record.name("generator"), text(record.row.get("dataset")) or ""),
-        said=lambda _: {},
-        answer=lambda row: [row.get("id"), row.get("session_id"), row.get("output")],
-        runs=lambda seen: {
-            key: LogRun(model=key[0], task=key[1], identity=seen.identity(*key, key=key)) for key in seen.runs
-        },
-        item=lambda record, run: run.item(record.name("id", "session_id")),
-        scores=_zero_scores,
-        # Some tasks leave such an answer out, others say so in words.
-        failed=lambda row: (_NO_ANSWER, "unknown") if row.get("matched") == _ZERO_NO_ANSWER else (None, None),
-        content=lambda record: optional_digest(record.row.get("chat_history")),
-    ).open,
-)
-"""Reads ``result_dirs_parsed`` of ZeroEval; answers that it has not yet compared are refused."""

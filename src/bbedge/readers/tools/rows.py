@@ -1,4 +1,4 @@
-"""Rows of scored answers: specs of NeMo Evaluator, Every Eval Ever and MLflow."""
+"""Rows of scored answers: specs of NeMo Evaluator, Every Eval Ever, MLflow and ZeroEval."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ from bbedge.readers.logs import (
 from bbedge.text import listed, quoted
 
 _NEMO_RESULTS = "results.jsonl"
+_ZERO_NO_ANSWER = "No answer extracted"
 
 
 def _is_nemo_steps(glimpse: Glimpse) -> bool:
@@ -307,3 +308,39 @@ MLFLOW = ToolReader(
 ``eval_results_table.json`` is the table that ``mlflow.evaluate`` logs as an artifact. A row is one question and its
 answer, with a column ``<metric>/<version>/score`` for each metric. Neither the model nor the run is named in it.
 """
+
+
+def _zero_scores(record: LogRecord) -> dict[str, Value]:
+    found = record.row.get("matched", record.row.get("solved"))
+    if found is None:
+        raise FormatError(
+            f"{record.at}: an answer that is not yet compared with the right one, which ZeroEval does by rules of each "
+            "task; run ZeroEval's evaluation, and read what it writes to result_dirs_parsed"
+        )
+    if not isinstance(found, bool) and found != _ZERO_NO_ANSWER:
+        raise FormatError(f"{record.at}: {quoted(str(found))}; expected true, false or {quoted(_ZERO_NO_ANSWER)}")
+    return {} if found == _ZERO_NO_ANSWER else {"correct": found}
+
+
+ZERO_EVAL = ToolReader(
+    name="zero-eval",
+    title="ZeroEval",
+    has_samples=lambda glimpse: glimpse.has("session_id", "chat_history", "model_input", "output", "generator"),
+    open=RecordLog(
+        records=lambda path: Records(path=path, expected="an answer of ZeroEval").or_array(),
+        key=lambda record: (record.name("generator"), text(record.row.get("dataset")) or ""),
+        said=lambda _: {},
+        answer=lambda row: [row.get("id"), row.get("session_id"), row.get("output")],
+        runs=lambda seen: {
+            key: LogRun(model=key[0], task=key[1], identity=seen.identity(*key, key=key)) for key in seen.runs
+        },
+        item=lambda record, run: run.item(record.name("id", "session_id")),
+        scores=_zero_scores,
+        # Some tasks leave such an answer out, others say so in words.
+        failed=lambda row: (
+            ("no answer was found in the output", "unknown") if row.get("matched") == _ZERO_NO_ANSWER else (None, None)
+        ),
+        content=lambda record: optional_digest(record.row.get("chat_history")),
+    ).open,
+)
+"""Reads ``result_dirs_parsed`` of ZeroEval; answers that it has not yet compared are refused."""

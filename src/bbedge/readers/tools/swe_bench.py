@@ -17,7 +17,7 @@ from typing import Any
 
 from bbedge.errors import FormatError
 from bbedge.readers.choices import ErrorKind
-from bbedge.readers.json_files import document, objects
+from bbedge.readers.json_files import document, json_stream, objects
 from bbedge.readers.logs import (
     Glimpse,
     Log,
@@ -70,6 +70,8 @@ _SUMMARY = "resolved_by_repo.json"
 _BESIDE = frozenset([_SUMMARY, "resolved_by_time.json", "metadata.yaml", "metadata.yml", *_PREDICTIONS])
 _NAME = re.compile(r"^(?:info:\s*\n(?:[ \t]+.*\n)*?[ \t]+)?name:[ \t]*(?P<name>\S.*?)[ \t]*$", re.MULTILINE)
 _INSTANCE = re.compile(r"[\w.-]+__[\w.-]+-\d+")
+_BARE = re.compile(rb'\s*\[\s*"[\w.-]+__[\w.-]+-\d+"')
+_OF_RESOLVED = re.compile(r"(?<![a-z])(?<!not[_-])resolved", re.IGNORECASE)
 
 
 def _open_swe_bench(path: str) -> Log:
@@ -77,7 +79,7 @@ def _open_swe_bench(path: str) -> Log:
     if not _has_lists(Glimpse.of(path)):
         return _TESTED.open(path)
     system = _system(path)
-    content = document(path)
+    content = {"resolved": _bare_list(path)} if _is_bare(Glimpse.of(path)) else document(path)
     run = _run_of(system)
     lists = _lists(content, path)
     resolved = {instance for name in _RESOLVED for instance in lists.get(name, ())}
@@ -183,7 +185,19 @@ def _is_beside(glimpse: Glimpse) -> bool:
     return any(each.is_file() and _has_lists(Glimpse.of(str(each))) for each in results)
 
 
+def _is_bare(glimpse: Glimpse) -> bool:
+    """Whether a file is a list of instances, which its name alone says to be resolved."""
+    return _BARE.match(glimpse.head) is not None and _OF_RESOLVED.search(glimpse.name) is not None
+
+
+def _bare_list(path: str) -> list[Any]:
+    with json_stream(path) as stream:
+        return list(stream.elements())
+
+
 def _has_lists(glimpse: Glimpse) -> bool:
+    if _is_bare(glimpse):
+        return True
     if glimpse.has("resolved") and (glimpse.has("no_generation") or glimpse.has("no_logs")):
         return True
     if glimpse.has("resolved_ids", "unresolved_ids", "submitted_ids"):
