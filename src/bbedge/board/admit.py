@@ -152,7 +152,8 @@ def _admit_model(state: BoardState, event: ModelAdded, scores: StoredScores) -> 
     found = list[Found]()
     # What is missing of announced runs may depend on all of them. All directions of this claim then end together, with
     # the first run that lacks a score; in the claim of another model, only no evidence is sure to be no choice.
-    lacking = {model for model, each in state.announced.items() if each.lacks_scores and model != name}
+    here = {model: each for model, each in state.announced.items() if each.epoch == epoch.number and model != name}
+    lacking = {model for model, each in here.items() if each.lacks_scores}
 
     def feed(stage: Stage, at: Epoch) -> None:
         models, called_here = set(stage.design.models), dict(zip(stage.views, views_of[stage.target], strict=True))

@@ -139,6 +139,23 @@ def test_in_the_claims_of_later_models_it_has_no_evidence_at_all(board):
     assert verify_certificate(document, board).verified
 
 
+def test_in_the_next_version_its_runs_count_like_any_others(board):
+    board.announce("d", RUNS)
+    board.close_announcement("d")
+    board.add_model("d", given(3))
+    more = ("r1", "r2")
+    board.add_items(more)
+    items = (*ITEMS, *more)
+    board.add(runs(np.random.default_rng(6), "abcd", 4, items))
+    board.add_model("e", runs(np.random.default_rng(7), "e", 4, items))
+    stage = board.state.stages[-1]
+    d, e = (stage.design.models.index(name) for name in "de")
+    assert "d" in stage.certifier.evidence.active
+    assert (stage.certifier.leaderboard().log_e[[d, e], [e, d]] > -100).all()
+    board.verify()
+    assert verify_certificate(board.certificate().document, board).verified
+
+
 def test_the_model_joins_the_replicates_that_there_were_when_its_runs_were_announced(board):
     board.announce("d", RUNS)
     board.add(runs(np.random.default_rng(3), "abc", 2))
