@@ -131,8 +131,7 @@ def runs_of_means(certificate: Certificate) -> dict[str, str]:
     A model that was stopped has no later runs, and one that was added to a board may have joined with the first alone.
     """
     whole = (certificate.headline or certificate).content
-    board = whole.board
-    if not board:
+    if not (board := whole.board):
         return {name: _of_runs(count, whole.replicates) for name, count in (whole.stopped or {}).items()}
     announced = {each.model: each.event for each in board.announcements or ()}
     runs, last, lacks = list[int](), dict[str, int](), dict[str, int]()
