@@ -123,17 +123,18 @@ def not_announced(seed: int, target: str | None = None) -> bool:
 def compared_with_the_chosen(seed: int, others: int) -> tuple[bool, float]:
     """Whether anything false is certified about an announced model, and at which level, if its opponent is chosen.
 
-    It and the others are equal and deliver all runs. Of the others, only the one is added whose runs differ most.
+    It and the others are equal, and all their runs are made. Only that one of the others is added whose runs differ
+    most; the announcements of those that never come change nothing in its claim, and are left out here.
     """
     rng = np.random.default_rng([seed, 77])
     board = MemoryBoard(spending="open-ended", shares=None)
     board.add(made(rng, RUNS, 2))
-    for name in ("new", *(f"other {number}" for number in range(others))):
+    for name in ("new", "other"):
         admit(board.state, ModelAnnounced(epoch=1, model=name, runs=RUNS), board.scores)
     level = board.state.announced["new"].level
-    new, rest = made(rng, RUNS), [made(rng, RUNS) for _ in range(others)]
-    chosen = max(range(others), key=lambda number: abs(rest[number].mean() - new.mean()))
-    board.add_model(f"other {chosen}", rest[chosen])
+    new, rest = made(rng, RUNS), made(rng, RUNS, others)
+    chosen = int(np.abs(rest.mean(axis=(0, 2)) - new.mean()).argmax())
+    board.add_model("other", rest[:, [chosen]])
     board.add_model("new", new)
     return board.is_false_about("new"), level
 
@@ -164,7 +165,7 @@ def test_withholding_runs_that_were_not_announced_breaks_the_level(record_proper
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(("others", "is_broken"), [(1, False), (1000, True)])
+@pytest.mark.parametrize(("others", "is_broken"), [(1, False), (5000, True)])
 def test_choosing_which_announced_model_is_compared_breaks_the_level(others, is_broken, record_property):
     """The condition of Theorem 8: the models that are compared are on the board for reasons apart from the scores."""
     boards = 500

@@ -36,6 +36,7 @@ from bbedge.records.events import (
     ModelAnnounced,
     ModelRetired,
     ModelWithdrawn,
+    NewItems,
     Opened,
     PilotAdded,
     ReplicateAdded,
@@ -66,16 +67,7 @@ class BoardState:
         models = list(created.models)
         if design.family == "pilot-top-k" and not design.k < len(models):  # type: ignore[operator]
             raise BoardError(f"k = {design.k} leaves nothing to compare with {len(models)} models; choose a smaller k")
-        self._open_epoch(
-            Epoch(
-                number=1,
-                models=models,
-                items=created.items,
-                blocks=created.blocks,
-                columns=self.design.checked_columns(created.items, created.columns),
-                order_seed=created.order_seed,
-            )
-        )
+        self._open_epoch(created, models)
 
     @property
     def epoch(self) -> Epoch:
@@ -133,14 +125,25 @@ class BoardState:
             )
         return level
 
-    def _open_epoch(self, epoch: Epoch) -> None:
-        order_seed = epoch.order_seed
+    def _open_epoch(self, event: NewItems, models: list[str]) -> None:
+        new, order_seed = self.design.checked_columns(event.items, event.columns), event.order_seed
+        if self.epochs and self.design.target:
+            check_same_kinds(self.design, self.epochs, event.items, event.blocks, new)
+        last = self.epochs[-1] if self.epochs else None
+        epoch = Epoch(
+            number=len(self.epochs) + 1,
+            models=models,
+            items=(last.items if last else ()) + event.items,
+            blocks=(last.blocks if last else ()) + event.blocks,
+            columns={name: (last.columns[name] if last else ()) + texts for name, texts in new.items()},
+            order_seed=order_seed,
+        )
         if (order_seed is None) == bool(self.design.checkpoints):
             needed = "no checkpoints, and has no order" if order_seed is not None else "checkpoints, and needs an order"
             raise BoardError(
                 Argument("order_seed", order_seed), f": the design of the board has {needed} of its blocks"
             )
-        before = self.epochs[-1] if self.epochs and self.design.target else None
+        before = last if self.design.target else None
         self.epochs.append(epoch)
         epoch.looks_at = {name: [] for name in all_views(self._core_design(epoch, level=self.design.alpha))}
         if self.in_pilot:
@@ -276,19 +279,7 @@ class BoardState:
                 if name in self.announced:
                     self.announced[name].follow_model(event, epoch.nothing)
             case ItemsAdded():
-                new = self.design.checked_columns(event.items, event.columns)
-                if self.design.target:
-                    check_same_kinds(self.design, self.epochs, event.items, event.blocks, new)
-                self._open_epoch(
-                    Epoch(
-                        number=epoch.number + 1,
-                        models=self.active,
-                        items=epoch.items + event.items,
-                        blocks=epoch.blocks + event.blocks,
-                        columns={name: epoch.columns[name] + texts for name, texts in new.items()},
-                        order_seed=event.order_seed,
-                    )
-                )
+                self._open_epoch(event, self.active)
             case ModelRetired(model=name):
                 self.retired.append(name)
             case ModelWithdrawn(model=name):

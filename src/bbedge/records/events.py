@@ -116,7 +116,7 @@ class Event(Strict, frozen=True, kw_only=True):
     """The version of its keys."""
 
 
-class _NewItems(Event, frozen=True, kw_only=True):
+class NewItems(Event, frozen=True, kw_only=True):
     """What both events say that open an epoch."""
 
     items: tuple[Name, ...]
@@ -133,7 +133,7 @@ class _NewItems(Event, frozen=True, kw_only=True):
     """The checksum of the saved evidence of each claim."""
 
 
-class Created(_NewItems, frozen=True, kw_only=True):
+class Created(NewItems, frozen=True, kw_only=True):
     """The board was made and its design frozen."""
 
     kind = "init"
@@ -277,7 +277,7 @@ class ModelAdded(_Scored, frozen=True, kw_only=True):
         return None if self.look is UNSET else Outcome.of(self)
 
 
-class ItemsAdded(_NewItems, frozen=True, kw_only=True):
+class ItemsAdded(NewItems, frozen=True, kw_only=True):
     """More items opened an epoch."""
 
     kind = "add-items"

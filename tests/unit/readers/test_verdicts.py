@@ -117,3 +117,40 @@ def test_a_wide_table_of_words(tmp_path):
     lines = [",".join(["model", *names]), ",".join(["a", *["pass"] * 8]), ",".join(["b", *["fail"] * 8])]
     (tmp_path / "a.csv").write_text("\n".join(lines))
     assert read_scores(tmp_path / "a.csv").values[0].tolist() == [[1] * 8, [0] * 8]
+
+
+def answered(path, right, *, column="correct"):
+    """Answers of yes or no beside a column that is the same for both models, or not."""
+    pairs = [(model, number) for model in "ab" for number in range(6)]
+    found = [
+        {"model": model, "item": f"q{number}", "answer": "no" if model == "a" else "yes", column: right(model, number)}
+        for model, number in pairs
+    ]
+    return written(path, found)
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "json", "parquet"])
+def test_right_answers_in_a_column_called_correct_are_asked_about(tmp_path, ending):
+    path = answered(tmp_path / f"a.{ending}", lambda _, number: "yes" if number % 2 else "no")
+    said = refusal(path)
+    assert "'correct' is the same for every model on each item, and has the words of 'answer'" in said
+    assert "pass column={'score': 'correct'}" in said
+    assert read_scores(path, column={"score": "correct"}).values[0, 0].tolist() == [0, 1, 0, 1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        lambda model, number: "yes" if (number % 2) == (model == "a") else "no",  # differs between models
+        lambda model, number: number % 2,  # other words than the answers
+        lambda model, number: "yes",  # every answer is right
+    ],
+)
+def test_a_column_called_correct_is_a_score_otherwise(tmp_path, right):
+    scores = read_scores(answered(tmp_path / "a.csv", right))
+    assert scores.values.shape == (1, 2, 6)
+
+
+def test_a_column_called_score_is_one(tmp_path):
+    path = answered(tmp_path / "a.csv", lambda _, number: "yes" if number % 2 else "no", column="score")
+    assert read_scores(path).values[0, 0].tolist() == [0, 1, 0, 1, 0, 1]

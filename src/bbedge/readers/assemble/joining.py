@@ -31,6 +31,7 @@ from bbedge.readers.logs.runs import Watch, check_caches, check_copies, run_note
 from bbedge.readers.logs.table import LogTable
 from bbedge.readers.metrics import MetricScales, mirrored_note
 from bbedge.readers.sources import Sources, find_sources, fingerprint
+from bbedge.readers.tables import HEAD
 from bbedge.readers.tables.columns import LATER_ALIASES, Role, is_seed
 from bbedge.readers.tables.frames import Frame
 from bbedge.readers.tables.roles import METRIC, ORIGINAL, ColumnError, chosen_columns
@@ -254,7 +255,7 @@ def _check_verdicts(
         if isinstance(table, LogTable) or table.wide or "score" in chosen or score.strip().casefold() != "correct":
             continue
         named.append((table.name, score))
-        for row in table.plain.head(_ROWS):
+        for row in table.plain.head(max(HEAD, _ROWS // len(tables))):
             rows += 1
             of_item.setdefault(str(row.get(its_roles["item"])), set()).add(str(row.get(score)).casefold())
             for name in row.keys() - its_roles.values():
