@@ -225,27 +225,25 @@ def open_pairs(certificate: Certificate) -> OpenPairs:
     could = np.flatnonzero(certificate.ranks.n_better == 0).tolist()
     found = {frozenset((each.ahead, each.behind)): each for each in certificate.content.outlook}
     # A set that a pilot chose is not tested inside, and a cycle is not open.
-    is_listed = certificate.all_pairs is None or certificate.candidate or certificate.is_contradicted
-    if found and not is_listed and certificate.all_pairs:
-        are_few = len(could) * (len(could) - 1) <= 2 * MOST_PAIRS
-        wanted = combinations(could, 2) if are_few else product(could[:1], could[1:])
+    known = None if certificate.candidate or certificate.is_contradicted else certificate.all_pairs
+    if found and known is not None:
+        wanted = combinations(could, 2) if len(could) ** 2 <= 2 * MOST_PAIRS else product(could[:1], could[1:])
         left = np.array([pair for pair in wanted if frozenset(names[i] for i in pair) not in found], dtype=np.intp)
         found |= {
             frozenset((each.ahead, each.behind)): each
             for each in outlook_on(
                 left.reshape(-1, 2),
-                certificate.all_pairs,
+                known,
                 replicates=certificate.replicates,
                 stopped=ended_models(certificate.content),
             )
         }
     best = {names[i] for i in could}
     of_best = [pair for pair in found if pair <= best]
-    deciding = [] if is_listed else [pair for pair in of_best if names[0] in pair]
-    order = dict.fromkeys([*(pair for pair in of_best if pair not in deciding), *found])
+    deciding = [] if known is None else [pair for pair in of_best if names[0] in pair]
     return OpenPairs(
         sorted((found[pair] for pair in deciding), key=lambda each: each.log_threshold - each.log_e),
-        [found[pair] for pair in order if pair not in deciding],
+        [found[pair] for pair in dict.fromkeys((*of_best, *found)) if pair not in deciding],
     )
 
 

@@ -68,9 +68,9 @@ def _page(title: str, content: Mapping[str, object], meaning: Sequence[str], tim
 
 def consequence(report: GateReport) -> str:
     """What follows from the verdicts."""
-    others = sorted({each.claim.tier for each in report.results} - {"block"})
-    unheard = f" Claims of tier {' and '.join(others)} change nothing about that." if others else ""
-    return f"A pipeline that runs this gate {_CONSEQUENCES[report.release]}.{unheard}"
+    others = " and ".join(sorted({each.claim.tier for each in report.results} - {"block"}))
+    found = f"A pipeline that runs this gate {_CONSEQUENCES[report.release]}."
+    return f"{found} Claims of tier {others} change nothing about that." if others else found
 
 
 def assumptions(report: GateReport) -> Iterator[str]:
