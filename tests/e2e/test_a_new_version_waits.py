@@ -83,11 +83,11 @@ def test_the_version_that_is_asked_for_is_shown(bbedge, grown, tmp_path):
     assert done.code == 0, done.err
     said = " ".join(done.out.split())
     assert "epoch 2 · all looks" in said
-    assert "Nothing is certified yet: there is no complete run. Models: 'a', 'b', 'c'." in said
+    assert "items, nothing is certified yet: there is no complete run. Models: 'a', 'b', 'c'." in said
     assert "nan" not in done.out
     assert not re.search(r"\b1-3\b", done.out)
     text = page.read_text(encoding="ascii")
-    assert "Nothing is certified yet: there is no complete run." in text
+    assert "items, nothing is certified yet: there is no complete run." in text
     assert '<table class="ranking' not in text
     refused = bbedge("board", "show", grown, "--epoch", 3)
     assert refused.code == 2

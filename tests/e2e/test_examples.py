@@ -111,7 +111,8 @@ def test_two_equal_prompts_are_run_until_the_budget_is_spent(capsys, monkeypatch
     main.__globals__["score"] = lambda prompt, item, run: score("terse", item, run + 100 * (prompt != "terse"))
     main()
     *_, last = capsys.readouterr().out.splitlines()
-    assert last.startswith("Stopped after 12 of at most 12 runs. Either model could be best; ")
+    assert last.startswith("Stopped after 12 of at most 12 runs. On these ")
+    assert " items, either model could be best; " in last
 
 
 @pytest.mark.parametrize("name", PROJECTS)

@@ -130,7 +130,7 @@ def test_an_open_claim_says_what_would_decide_it_and_the_proposed_command_runs(b
     policy(CLAIM)
     done = bbedge("gate", "policy.toml", "a table.csv")
     assert done.code == 3
-    said = r"Open: new, not worse by more than 0.02: about [\d,]+ more runs, or [\d,]+ items in 3 runs"
+    said = r"Open: new, not worse by more than 0.02: about [\d,]+ more runs, or [\d,]+ items instead of [\d,]+ in 3 run"
     assert re.search(said, words(done.out))
     (proposed,) = re.findall(r"To plan what would decide it: bbedge (.*)", done.out)
     assert proposed == "plan 'a table.csv' --policy policy.toml"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import html
 import json
 import math
@@ -186,6 +187,43 @@ def check_forest(text: str, document: dict) -> None:
     check_places(rows, [(least, most) for *_, least, most in wanted])
 
 
+def check_open_pairs(text: str, document: dict) -> None:
+    """Every number of the open pairs is in the JSON; those that would decide who is best come first, all of them."""
+    low, high = document["design"]["score_range"]
+    decimals, models = 4 if high - low == 1.0 else 3, {model["name"]: model for model in document["models"]}
+    place = {name: i for i, name in enumerate(models)}
+    first = min(models, key=lambda name: (models[name]["rank_interval"][0], place[name]))
+    could = {name for name, model in models.items() if model["rank_interval"][0] == 1} - {first}
+    listed = {(each["ahead"], each["behind"]): each for each in document["outlook"]}
+    section = text.split('<h2 id="open">')[1].split("</section>")[0] if document["outlook"] else ""
+    rows = [
+        [text_of(cell) for cell in re.findall("<td.*?</td>", row, re.DOTALL)]
+        for row in re.findall("<tr><td>.*?</tr>", section, re.DOTALL)
+    ]
+    assert len(rows) == len(listed) == document["counts"]["pairs"] - document["counts"]["resolved_pairs"]
+    for (ahead, behind, difference, interval, share, more), row in zip(
+        rows, section.split("<tr><td>")[1:], strict=True
+    ):
+        each = listed[ahead, behind]
+        seen = round(models[ahead]["mean"] - models[behind]["mean"], decimals) + 0.0
+        least, most = document["margins"][place[ahead]][place[behind]], document["margins"][place[behind]][place[ahead]]
+        assert difference == f"{seen:+.{decimals}f}"
+        assert interval == f"{rounded(least, decimals, -1, '+')} to {rounded(-most, decimals, 1, '+')}"
+        assert each["log_e"] == document["log_e"][place[ahead]][place[behind]]
+        part = 100 * math.exp(each["log_e"] - each["log_threshold"])
+        assert share == (f"{math.floor(part)} %" if part >= 1 else f"{part:.1g} %" if part >= 0.01 else "< 0.01 %")
+        drawn = float(re.search(r'class="open" width="([\d.e-]+)"', row).group(1))
+        assert drawn == pytest.approx(56 * part / 100, rel=1e-3)
+        low_runs, high_runs = each["more_replicates"] or (None, None)
+        assert more.split(" to ") == (
+            ["no trend yet"] if low_runs is None else [f"{runs:,}" for runs in sorted({low_runs, high_runs})]
+        )
+    deciding = rows[: len(could)]
+    assert could == {name for row in deciding for name in row[:2]} - {first}
+    assert all(first in row[:2] for row in deciding)
+    assert ('id="deciding"' in text) == bool(could)
+
+
 def of_notebook(text: str) -> tuple[list[str], list[list[str]]]:
     def cells(row: str, tag: str) -> list[str]:
         found = re.findall(rf"<{tag}[ >].*?</{tag}>", row, re.DOTALL)
@@ -223,6 +261,7 @@ def test_all_say_the_same(bbedge, tmp_path, monkeypatch, case):
         assert {head: on_page[head] for head in ROW[1:]} == {head: row[head] for head in ROW[1:]}
 
     check_forest(text, document)
+    check_open_pairs(text, document)
 
     notebook = bbedge_package.read_certificate(out)._repr_html_()
     check_forest(notebook, document)
@@ -281,9 +320,14 @@ def test_the_page_of_a_gate_is_that_of_its_json(bbedge, tmp_path):
         assert marks == (2 if claim["kind"] == "equal_within" else int(claim["bar"] != 0))
     check_places(rows, [claim["bounds"] for claim in document["claims"]])
     said = text_of(text.split("</style>")[1])
+    sources = {table.name: hashlib.sha256(table.read_bytes()).hexdigest()}
+    assert document["sources"] == sources
+    assert f"{table.name} {sources[table.name]} Policy {document['policy']}" in said
     for claim in document["claims"]:
         if claim["more_runs"] is not None:
             assert f"about {claim['more_runs']:,} more run" in said
+        if claim["needed_items"] is not None:
+            assert f"{claim['needed_items']:,} items instead of {document['items']:,} in 3 runs" in said
     assert f"{document['items']:,} items" in said
     assert f"at most {100 * document['alpha']:g} % risk" in said.lower()
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from bbedge.board import Board, BoardDesign
 from bbedge.certificate.certificate import Certificate
+from bbedge.core.scores import Scores
 from bbedge.display.page import render_page
 from e2e.browsing import HOSTILE, document_of, drawn, rank
 from unit.certificate.documents import parted
@@ -49,6 +52,43 @@ def test_a_model_tells_what_it_is_certified_above_and_below(opened, demo):
         page.keyboard.press("ArrowDown")
     page.keyboard.press("Escape")
     assert page.locator("html.choosing").count() == 0
+
+
+def test_what_came_with_a_new_model_says_on_which_runs_it_is_certified(opened, tmp_path):
+    names, scores = ["a", "b", "c", "late"], drawn([0.95, 0.7, 0.3, 0.5], ["a", "b", "c", "late"], replicates=3)
+    part = lambda models, runs: Scores.of(  # noqa: E731
+        scores.values[runs][:, [names.index(model) for model in models]], models=models, items=scores.items
+    )
+    with Board.create(tmp_path / "b.bbedge", BoardDesign(), models=names[:3], items=scores.items) as board:
+        board.add(part(names[:3], slice(0, 2)))
+        board.add_model("late", part(["late"], slice(0, 2)))
+        board.add(part(names, slice(2, 3)))
+        made = board.certificate()
+    page = opened(made.to_html()).scripted()
+    said = set()
+    for edge in made.content.edges:
+        page.locator(".ranking tbody button:not(.pin)", has_text=edge.winner).first.click()
+        line = page.locator("#about h4.above + ul li", has=page.locator("bdi", has_text=edge.loser))
+        run, came = edge.first_certified, "late" in (edge.winner, edge.loser) and edge.first_certified <= 2
+        joined = f"certified when late was added, on run{'s 1 to' if run > 1 else ''}\u00a0{run} of both"
+        assert (joined if came else f"certified at run\u00a0{run}") in line.inner_text()
+        said.add(came)
+        page.keyboard.press("Escape")
+    assert said == {True, False}
+
+
+def test_a_triangle_that_points_up_is_in_favour_of_the_selected_or_first_model(opened, demo):
+    document, html = demo
+    page = opened(html).scripted()
+    winner, loser = document["edges"][0]["winner"], document["edges"][0]["loser"]
+    for chosen, other, sign in ((winner, loser, "\u25b2"), (loser, winner, "\u25bc")):
+        page.goto(f"{page.url.split('#')[0]}#model={chosen}&compare={chosen},{other}")
+        kind = "above" if chosen == winner else "below"
+        assert page.locator(f"#about h4.{kind}").inner_text().startswith(sign)
+        row = page.locator(".ranking tbody tr", has=page.locator("th bdi", has_text=re.compile(f"^{other}$")))
+        assert row.locator(".sign").inner_text() == sign
+        mark = page.locator("#compare-pairs .result").first
+        assert sign in mark.evaluate("element => getComputedStyle(element, '::before').content")
 
 
 def test_the_graph_and_the_pointer(opened, demo):

@@ -108,7 +108,7 @@ def test_an_open_claim_is_undecided_and_the_session_does_not_pass(session, worke
     outcome = session(suite(0.5, seed="new", items=10), "--gate-baseline", "old.csv", *workers)
     outcome.assert_outcomes(passed=3)
     outcome.stdout.fnmatch_lines(
-        ["Undecided: 1 blocking claim is not decided yet*", "OPEN*", "Open: *more runs, or * items in 3 runs*"]
+        ["Undecided: 1 blocking claim is not decided yet*", "OPEN*", "Open: *more runs, or * items instead of 10 in 3*"]
     )
     outcome.stdout.fnmatch_lines(["The session fails because of the gate: exit status 13."])
     assert outcome.ret == 13

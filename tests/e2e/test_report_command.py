@@ -399,7 +399,7 @@ def test_a_report_is_written_as_markdown_too(bbedge, certificate, tmp_path):
     out = tmp_path / "s.md"
     done = bbedge("report", certificate, "--markdown", out, "--title", "Ours")
     assert done.code == 0, done.err
-    assert out.read_text(encoding="utf-8").startswith("## Ours\n\n**2 of 6 models could be best; ")
+    assert out.read_text(encoding="utf-8").startswith("## Ours\n\n**On these 72 items, 2 of 6 models could be best; ")
     assert bbedge("report", certificate, "--markdown", "-").out.startswith("## Leaderboard\n")
 
 

@@ -129,6 +129,13 @@ def provenance(document: Document) -> ProvenanceRecord:
     return msgspec.structs.replace(record, **facts) if record else ProvenanceRecord(**facts)
 
 
+def ended_models(document: Document) -> tuple[str, ...]:
+    """The models that get no more replicates; of new items, where more runs say nothing of other items, all."""
+    if document.design.target == "new-items":
+        return tuple(model.name for model in document.models)
+    return document.board.retired if document.board else tuple(document.stopped or ())
+
+
 def standing(ranks: Ranks) -> list[dict[str, Any]]:
     """The fields of each model that follow from how many are certified better and worse."""
     tiers = {model: tier for tier, members in enumerate(ranks.tiers, start=1) for model in members}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -122,6 +123,34 @@ def over(certificate: Certificate, model: int) -> str:
         return ""
     found = certificate.content.models[certificate.order[model]].mean_items
     return f"{found or 0:,} of {counted(n_items(certificate), 'item')}"
+
+
+def runs_of_means(certificate: Certificate) -> dict[str, str]:
+    """The models whose mean is over fewer runs than there are, by name, such as ``5 of 8 runs``.
+
+    A model that was stopped has no later runs, and one that was added to a board may have joined with the first alone.
+    """
+    whole = (certificate.headline or certificate).content
+    if not (board := whole.board):
+        return {name: _of_runs(count, whole.replicates) for name, count in (whole.stopped or {}).items()}
+    announced = {each.model: each.event for each in board.announcements or ()}
+    runs, last, lacks = list[int](), dict[str, int](), dict[str, int]()
+    for step in (step for step in board.timeline if step.epoch == board.epoch):
+        if step.kind == "replicate" and not step.checkpoint:
+            runs.append(step.event)
+        for name in step.names or ():
+            if step.kind == "retire":
+                last[name] = len(runs)
+            elif step.kind == "add-model":
+                lacks[name] = len(runs) - min(
+                    bisect(runs, announced.get(name, step.event)), board.design.first or len(runs)
+                )
+    own = {name: last.get(name, len(runs)) - lacks.get(name, 0) for name in (*last, *lacks)}
+    return {name: _of_runs(count, len(runs)) for name, count in own.items() if count < len(runs)}
+
+
+def _of_runs(count: int, runs: int) -> str:
+    return f"{count:,} of {counted(runs, 'run')}"
 
 
 def _is_whole(certificate: Certificate, model: int) -> bool:

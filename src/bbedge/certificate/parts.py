@@ -15,6 +15,7 @@ from bbedge.certificate.derive import (
     PairTable,
     counts,
     edge_records,
+    ended_models,
     equal_pairs,
     largest,
     named_pairs,
@@ -188,7 +189,6 @@ class Parts:
             log_thresholds = np.full_like(pairs.log_e, np.nan)
             for (a, b), each in zip(open_.tolist(), document.outlook, strict=True):
                 log_thresholds[a, b] = each.log_threshold
-        stopped = document.board.retired if document.board else tuple(document.stopped or ())
         step = document.design.tau * document.design.score_width
         found: dict[str, Any] = {
             "edges": edge_records(pairs, np.argwhere(graph.edges), step),
@@ -200,7 +200,7 @@ class Parts:
                 open_.reshape(-1, 2),
                 replace(pairs, log_thresholds=log_thresholds),
                 replicates=document.replicates,
-                stopped=names if self.is_about_new_items else stopped,
+                stopped=ended_models(document),
             ),
         }
         if exact:

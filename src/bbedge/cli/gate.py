@@ -166,24 +166,27 @@ def gate(
         raise DesignError("a use in a ledger is known by its label; add --label TEXT, such as the commit")
     if until_decided is not None:
         again = f"bbedge gate {shown_path(policy)} --until-decided {shown_path(until_decided)}"
-        report, recorded = _study_verdict(until_decided, rules, use, again, server_changed)
+        report, recorded, sources = _study_verdict(until_decided, rules, use, again, server_changed)
     else:
         with_columns = structs.replace(reading, item_column=rules.columns)
-        table = read(scores or [], with_columns, gaps=True, identify=use.ledger is not None)
+        keeps = html_out is not None or json_out is not None
+        table = read(scores or [], with_columns, gaps=True, identify=use.ledger is not None, provenance=keeps)
         check_costs(rules, reading.metric, reading.metric_ranges, views=table.columns.get("metric", ()))
         report, recorded = use.verdict(rules, table)
+        sources = {each.name: each.sha256 for each in table.sources or ()}
     meaning = [over_a_year(rules, recorded)]
     if recorded is not None:
         meaning.insert(0, place(recorded))
     if html_out is not None:
         from bbedge.display.page.gate import report_page
 
-        write_whole(html_out, report_page(report, meaning=meaning, time=written_at()))
+        write_whole(html_out, report_page(report, sources=sources, meaning=meaning, time=written_at()))
     if markdown_out is not None:
         write_whole(markdown_out, markdown(report) + ("" if recorded is None else "\n" + "\n".join(meaning) + "\n"))
     if junit_out is not None:
         write_whole(junit_out, junit(report))
-    out = write_json(json_out, report.to_values if recorded is None else recorded.to_values)
+    found = report if recorded is None else recorded
+    out = write_json(json_out, lambda: found.to_values() | {"policy": rules.hash, "sources": sources})
     out.print(render(report))
     if (
         report.open_blocks
@@ -202,8 +205,8 @@ def gate(
 
 def _study_verdict(
     path: Path, rules: Policy, use: LedgerUse, again: str, server_changed: str | None
-) -> tuple[GateReport, RecordedUse | None]:
-    """Run a study until it is decided. Its level is reserved before the first look."""
+) -> tuple[GateReport, RecordedUse | None, dict[str, str]]:
+    """Run a study until it is decided, and the head of its board. Its level is reserved before the first look."""
     from bbedge.board import Board
     from bbedge.board.stored_scores import stored_scores
     from bbedge.evaluate.engines import engine_for
@@ -229,7 +232,8 @@ def _study_verdict(
     with Board.open(chosen.board) as board:
         systems = chosen.question.systems
         first_run = first_run_of(board, systems, rules)
-        return use.verdict(rules, stored_scores(board, systems), study_hash(board), first_run)
+        head = {f"{board.name}, head": board.head}
+        return *use.verdict(rules, stored_scores(board, systems), study_hash(board), first_run), head
 
 
 def policy_in(path: Path) -> Policy:

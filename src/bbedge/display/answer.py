@@ -21,7 +21,6 @@ from bbedge.display.scope import (
     has_evidence,
     is_inside_first_run,
     next_look,
-    states_target,
 )
 from bbedge.text import counted, shown
 
@@ -124,7 +123,7 @@ def answer(certificate: Certificate) -> CertificateAnswer:
     # Inside the first run, nothing may have been measured yet that could be wrong.
     has_claims = has_evidence(certificate) and (certificate.replicates or certificate.ranks.n_resolved)
     return CertificateAnswer(
-        first=_on(certificate, first) if states_target(certificate) else first,
+        first=_on(certificate, first),
         contenders=contenders,
         equal=_equal(certificate),
         new_items=_on_new_items(certificate, other) if other and certificate.replicates else "",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from html import escape
 
 import numpy as np
 
@@ -12,15 +11,11 @@ from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import rank
 from bbedge.display.answer import alarm, answer
 from bbedge.display.forest import certificate_forest
-from bbedge.display.geometry import rank_bar
 from bbedge.display.page import templates
-from bbedge.display.ranking import ModelRow, TableColumn, model_rows, table_columns
+from bbedge.display.ranking import model_rows, table_columns
 from bbedge.display.scope import (
     VIEW_HEADS,
-    certified_pairs,
-    error_level,
     has_evidence,
-    is_inside_first_run,
     item_count,
     ledger_head,
     looks_at_new_items,
@@ -40,41 +35,19 @@ from bbedge.text import counted, quoted, shown
 NOTEBOOK_ROWS = 50
 """The number of models that are shown."""
 
-_CELL = "padding:2px 10px;text-align:{};border:0"
-_BAR = "position:relative;width:160px;height:10px;background:rgba(128,128,128,.25)"
-_SPAN = "position:absolute;left:{:.4g}%;width:{:.4g}%;height:10px;background:#2b83ba"
-
 
 def leaderboard_html(certificate: Certificate) -> str:
-    """The certificate as HTML with its style inside, so that it looks the same wherever a notebook is shown."""
-    design, size, said = certificate.content.design, len(certificate.names), answer(certificate)
-    if not has_evidence(certificate):
-        about = f"{counted(size, 'model')}, {design.method}"
-        return f"<div><p><b>{escape(str(said))}</b> {escape(about)}</p></div>"
-    made = model_rows(certificate, NOTEBOOK_ROWS)
-    table = table_columns(made)
-    head = "".join(f'<th style="{_style(column)}">{column.head}</th>' for column in table)
-    body = "".join(_notebook_row(row, place, table, size) for place, row in enumerate(made))
-    left_out = size - len(certificate.withdrawn) - len(made)
-    more = f"<p>{counted(left_out, 'more model')}</p>" if left_out else ""
-    first = title_with_view(certificate, said.first) if alarm(certificate) is None else said.first
-    when = f"({run_count(certificate)})" if is_inside_first_run(certificate) else f"after {run_count(certificate)}"
-    also = "".join(f"<p>{escape(text)}</p>" for text in _remarks(certificate))
-    return (
-        f"<div><p><b>{escape(first)}</b> {escape(said.rest)}</p>"
-        f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
-        f"{more}<p>{certified_pairs(certificate)} certified {when}, {escape(design.method)}, "
-        f"alpha {error_level(certificate):g}</p>{_view_list(certificate)}{also}{_notebook_forest(certificate)}</div>"
-    )
-
-
-def _notebook_forest(certificate: Certificate) -> str:
-    """The differences to the leader, folded where they are many."""
-    forest = certificate_forest(certificate, most=NOTEBOOK_ROWS)
-    if forest is None:
-        return ""
-    drawn = templates().get_template("forest.html").module.whole(forest)  # type: ignore[attr-defined]
-    return f"<details{' open' if len(forest.rows) <= 10 else ''}><summary>Differences</summary>{drawn}</details>"
+    """The certificate as HTML with its style inside."""
+    rows = model_rows(certificate, NOTEBOOK_ROWS) if has_evidence(certificate) else ()
+    content = {
+        "certificate": certificate,
+        "rows": rows,
+        "table": table_columns(rows),
+        "most": NOTEBOOK_ROWS,
+        "remarks": _remarks(certificate),
+        "forest": certificate_forest(certificate, most=NOTEBOOK_ROWS),
+    }
+    return templates().get_template("notebook.html").render(content)
 
 
 def _remarks(certificate: Certificate) -> list[str]:
@@ -86,35 +59,6 @@ def _remarks(certificate: Certificate) -> list[str]:
         withdrawn_models(certificate),
     )
     return list(filter(None, every))
-
-
-def _notebook_row(row: ModelRow, place: int, table: Sequence[TableColumn], size: int) -> str:
-    line = ";border-top:2px solid #888" if row.cut_above else ""
-    cells = []
-    for column in table:
-        content = f"<bdi>{escape(column.cells[place])}</bdi>"
-        if column.head == "rank":
-            span = _SPAN.format(*rank_bar(row.ranks, size))
-            content = f'<b>{row.rank}</b><div style="{_BAR}"><div style="{span}"></div></div>'
-        cells.append(f'<td style="{_style(column)}{line}">{content}</td>')
-    return f"<tr>{''.join(cells)}</tr>"
-
-
-def _style(column: TableColumn) -> str:
-    return _CELL.format("left" if column.is_text else "right")
-
-
-def _view_list(certificate: Certificate) -> str:
-    """The other views, a line each."""
-    lines = [
-        f"<li><bdi>{escape(name)}</bdi>: {escape(certified)} certified"
-        f"{f', leader so far <bdi>{escape(leader)}</bdi>' if leader else ''}</li>"
-        for name, _, _, certified, leader in view_rows(certificate)
-    ]
-    if not lines:
-        return ""
-    more = f"<li>{counted(len(lines) - NOTEBOOK_ROWS, 'more view')}</li>" if len(lines) > NOTEBOOK_ROWS else ""
-    return f"<p>Other views, under the same alpha:</p><ul>{''.join(lines[:NOTEBOOK_ROWS])}{more}</ul>"
 
 
 MARKDOWN_ROWS = 60
@@ -178,7 +122,7 @@ def to_latex(certificate: Certificate) -> str:
         r"\midrule",
     ]
     for row in rows:
-        place, ends, words = row.index, row.ranks, row.mean_over
+        place, ends, words = row.index, row.ranks, row.mean_of
         shown_mean = f"{_number(row.mean)} ({words})" if words else _number(row.mean)
         ranked = [row.rank, *([row.rank_on_new_items] if new else [])]
         cells = [*(each.replace("-", "--") for each in ranked), latex_text(certificate.names[place]), shown_mean]
@@ -210,7 +154,7 @@ def latex_text(text: str) -> str:
 
 
 _LETTER = 6.6  # average width at 11 px; the text is then stretched to exactly the room it was given
-_HEIGHT, _PADDING = 20, 7
+_PADDING = 7
 
 
 def badge(certificate: Certificate, model: str, *, label: str | None = None) -> str:
@@ -261,29 +205,18 @@ def _badge(certificate: Certificate, left: str, right: str, *, decided: bool, ab
         right += f" in {shown(certificate.name, 40)}"
     if ledger_head(certificate):
         right += f" · {ledger_head(certificate)}"
-    widths = [round(len(text) * _LETTER) + 2 * _PADDING if text else 0 for text in (left, right)]
-    total = sum(widths)
-    colour = "#00689d" if decided else "#5f6b76"
-    spoken = f"{left}: {right}" if left else right
     board = whole.content.board
-    head = f" Head {board.events}: {board.head}" if board else ""
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{total}" height="{_HEIGHT}" role="img" '
-        f'aria-label="{escape(spoken)}">',
-        f"<title>{escape(f'{spoken}. {answer(certificate).first}{head}')}</title>",
-        f'<clipPath id="r"><rect width="{total}" height="{_HEIGHT}" rx="4"/></clipPath>',
-        '<g clip-path="url(#r)">',
-        f'<rect width="{widths[0]}" height="{_HEIGHT}" fill="#3b434b"/>',
-        f'<rect x="{widths[0]}" width="{widths[1]}" height="{_HEIGHT}" fill="{colour}"/>',
-        "</g>",
-        '<g fill="#fff" font-family="Verdana,DejaVu Sans,Geneva,sans-serif" font-size="11">',
-    ]
-    start = 0
-    for text, width in zip((left, right), widths, strict=True):
-        if text:
-            parts.append(
-                f'<text x="{start + _PADDING}" y="14" textLength="{width - 2 * _PADDING}" '
-                f'lengthAdjust="spacingAndGlyphs">{escape(text)}</text>'
-            )
-        start += width
-    return "\n".join([*parts, "</g>", "</svg>"]).encode("ascii", "xmlcharrefreplace").decode("ascii") + "\n"
+    drawn = (
+        templates()
+        .get_template("badge.svg")
+        .render(
+            texts=(left, right),
+            widths=[round(len(text) * _LETTER) + 2 * _PADDING if text else 0 for text in (left, right)],
+            padding=_PADDING,
+            colour="#00689d" if decided else "#5f6b76",
+            spoken=f"{left}: {right}" if left else right,
+            said=answer(certificate),
+            head=f" Head {board.events}: {board.head}" if board else "",
+        )
+    )
+    return drawn.encode("ascii", "xmlcharrefreplace").decode("ascii") + "\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from bbedge.certificate.certificate import Certificate
 from bbedge.certificate.numbers import rank
 from bbedge.display.forest import COLOURS as FOREST_COLOURS
 from bbedge.display.forest import Forest
-from bbedge.display.geometry import Point, can_draw, layered, leading_directions, rank_bar, ranks_in_views
+from bbedge.display.geometry import Point, can_draw, layered, leading_directions, rank_bar, ranks_in_views, round_marks
 from bbedge.display.plotting import COLOURS, DASHES, INK, name_rows, new_figure
 from bbedge.display.ranking import ranks_of_means
 from bbedge.display.scope import headline_name, title_with_view
@@ -89,8 +89,14 @@ def forest_figure(forest: Forest) -> Figure:
             colour = FOREST_COLOURS[drawn.spans[0].kind]
             fill = "white" if drawn.spans[0].kind in ("open", "none") else colour
             axes.plot(drawn.point, row, "o", color=fill, markeredgecolor=colour, markersize=4.5)
-        words = "   ".join(drawn.cells[-len(forest.heads) + 1 :])
-        axes.text(1.02, row, words, transform=axes.get_yaxis_transform(), va="center", fontsize=7, parse_math=False)
+    right = 0.0
+    for column, head in enumerate(forest.heads[1:], start=1 - len(forest.heads)):
+        cells = [head, *(row.cells[column] for row in forest.rows)]
+        right += 4.3 * (2 + max(map(len, cells)))  # points: cells are aligned to the right, as in a table
+        at: dict[str, Any] = {"textcoords": "offset points", "fontsize": 7, "ha": "right", "parse_math": False}
+        axes.annotate(head, (1.0, 1.0), (right, 3.0), xycoords="axes fraction", **at)
+        for row, text in enumerate(cells[1:]):
+            axes.annotate(text, (1.0, row), (right, 0.0), xycoords=axes.get_yaxis_transform(), va="center", **at)
     axes.axvline(0.0, color=INK, linewidth=0.8, zorder=1)
     is_of_both = any(len(row.spans) > 1 for row in forest.rows)
     below = f"difference of the means{'; thin: on new items' if is_of_both else ''}"
@@ -98,7 +104,7 @@ def forest_figure(forest: Forest) -> Figure:
     axes.set_yticks(range(len(labels)), labels, fontsize=_letters(len(labels)), parse_math=False)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
-    axes.set_title(forest.title, loc="left", parse_math=False)
+    axes.set_title(forest.title, loc="left", pad=16.0, parse_math=False)
     return figure
 
 
@@ -272,6 +278,8 @@ def _letters(rows: int) -> float:
 
 def _name_rows(axes: Axes, names: Sequence[str]) -> None:
     if len(names) > MOST_ROWS:
+        marked = round_marks(1, len(names))
+        axes.set_yticks([mark - 1 for mark in marked], [f"{mark:,}" for mark in marked])
         axes.set_ylabel("models, in the order of the leaderboard")
     else:
         name_rows(axes, names, size=_letters(len(names)))

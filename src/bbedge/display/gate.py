@@ -178,22 +178,29 @@ def advice(report: GateReport, result: ClaimResult) -> str:
     outlook, claim = result.outlook, result.claim
     if outlook is None or report.contradictions:
         return ""
-    ways, later = [], ""
+    ways = []
     if outlook.more_runs is not None:
         ways.append(f"about {counted(outlook.more_runs, 'more run')}")
     if outlook.items is not None:
-        ways.append(f"{outlook.items:,} items in {counted(report.replicates, 'run')}")
+        ways.append(f"{outlook.items:,} items instead of {report.items:,} in {counted(report.replicates, 'run')}")
     if outlook.amount is not None:
         ways.append(f"a {_AMOUNTS[claim.kind]} of {outlook.amount:g} instead of {claim.amount:g}")
-        later = f"; the {_AMOUNTS[claim.kind]} of these runs is fixed, so choose another only for new ones"
     if not ways:
         return "at this difference no number of runs or items is likely to decide it (a forecast)"
-    return f"{', or '.join(ways)} would likely decide it (a forecast){later}"
+    return f"{', or '.join(ways)} would likely decide it (a forecast)"
 
 
 def open_claims(report: GateReport) -> list[tuple[str, str]]:
     """Claims that something would likely decide, and what."""
     return [(subject(each), words) for each in report.results if (words := advice(report, each))]
+
+
+def fixed_amounts(report: GateReport) -> list[str]:
+    """That what claims ask for is not changed for these runs, where another amount would decide one."""
+    found = [_AMOUNTS[each.claim.kind] for each in report.results if each.outlook and each.outlook.amount is not None]
+    if not found or report.contradictions:
+        return []
+    return [f"For these runs, every {' and '.join(dict.fromkeys(found))} is fixed: choose another only for new ones."]
 
 
 def coverage(report: GateReport) -> list[str]:
@@ -243,6 +250,7 @@ def render(report: GateReport) -> RenderableType:
         lines.append(Text(CONFLICT, style="red"))
     lines += [Text(""), table]
     lines += [Text(f"Open: {about}: {words}.") for about, words in open_claims(report)]
+    lines += map(Text, fixed_amounts(report))
     lines += [Text(f"Contradiction: {subject(each)}: {contradiction(each)}.", "red") for each in report.contradictions]
     lines += [Text(f"Note: {harmless(note)}") for note in report.notes]
     return Group(*lines, *map(Text, coverage(report)))
@@ -252,6 +260,7 @@ def markdown(report: GateReport, title: str = "Evaluation gate") -> str:
     """A summary for a pull request or a step of a pipeline."""
     rows = [markdown_line((_MARKS[each.verdict], *map(escaped, _row(each)))) for each in report.results]
     notes = [f"- {escaped(about)}: {words}" for about, words in open_claims(report)]
+    notes += [f"- {words}" for words in fixed_amounts(report)]
     notes += [f"- {escaped(subject(each))}: {contradiction(each)}" for each in report.contradictions]
     notes += [f"- {escaped(note)}" for note in (*report.notes, *coverage(report))]
     lines = [

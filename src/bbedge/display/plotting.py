@@ -95,9 +95,15 @@ def _titles(axes: Axes) -> list[Text]:
 
 
 def _shrink(texts: Iterable[Text], ratio: float) -> None:
-    """Make letters smaller with the room that they have."""
+    """Make letters smaller with the room that they have, and what stands beside something nearer to it."""
+    from matplotlib.text import Annotation
+
     for text in texts if ratio < 1.0 else ():
-        text.set_fontsize(max(_SMALLEST, float(text.get_fontsize()) * ratio))
+        before = float(text.get_fontsize())
+        text.set_fontsize(max(_SMALLEST, before * ratio))
+        if isinstance(text, Annotation) and text.anncoords == "offset points":
+            across, up = text.xyann
+            text.xyann = across * float(text.get_fontsize()) / before, up
 
 
 def can_draw() -> bool:

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 
 from bbedge.certificate.certificate import Certificate
-from bbedge.certificate.numbers import difference, has_partial, over, rank
+from bbedge.certificate.numbers import difference, has_partial, over, rank, runs_of_means
 from bbedge.records.values import Trust
 
 MEAN_INTERVAL = "mean interval"
@@ -45,6 +45,8 @@ class ModelRow:
     """Its mean score."""
     mean_over: str
     """What the mean is over, if not all items: such a mean is not comparable with others."""
+    mean_runs: str
+    """How many runs the mean is over, if not all of the board."""
     mean_interval: str
     """Where its true mean lies; empty if the design does not pay for such intervals."""
     behind: str
@@ -70,6 +72,11 @@ class ModelRow:
     def rank(self) -> str:
         """Its rank interval, short."""
         return rank(self.ranks)
+
+    @property
+    def mean_of(self) -> str:
+        """What the mean is over, if not all items and all runs."""
+        return ", ".join(filter(None, (self.mean_over, self.mean_runs)))
 
     @property
     def could_be(self) -> str:
@@ -102,6 +109,7 @@ def model_rows(certificate: Certificate, most: int | None = None, *, withdrawn: 
     board = (certificate.headline or certificate).content.board
     retired = board.retired if board else ()
     hidden, trust = {each.model for each in certificate.withdrawn}, certificate.trust
+    of_runs = runs_of_means(certificate)
     places = [i for i, name in enumerate(certificate.names) if name not in hidden]
     before: dict[int, int | None] = dict(zip(places, [None, *places], strict=False))  # the row above, in a table
     return tuple(
@@ -113,6 +121,7 @@ def model_rows(certificate: Certificate, most: int | None = None, *, withdrawn: 
             rank_on_new_items=on_new_items.get(certificate.names[i], ""),
             mean=units.score(certificate.means[i]),
             mean_over=over(certificate, i),
+            mean_runs=of_runs.get(certificate.names[i], ""),
             mean_interval=f"{units.at_least(intervals[i][0])} to {units.at_most(intervals[i][1])}" if intervals else "",
             behind=observed_difference(certificate, i, 0) if i else "",
             behind_interval=difference_interval(certificate, i, 0) if i else "",
@@ -154,7 +163,7 @@ def table_columns(made: Sequence[ModelRow]) -> list[TableColumn]:
         TableColumn(head=RANK_ON_NEW_ITEMS, cells=[row.rank_on_new_items for row in made]),
         TableColumn(head="model", cells=[row.label for row in made], is_text=True),
         TableColumn(head="mean", cells=[row.mean for row in made]),
-        TableColumn(head="mean over", cells=[row.mean_over for row in made], is_text=True),
+        TableColumn(head="mean over", cells=[row.mean_of for row in made], is_text=True),
         TableColumn(head=MEAN_INTERVAL, cells=[row.mean_interval for row in made], spare=3),
         TableColumn(head="to leader", cells=[row.behind for row in made], spare=5),
         TableColumn(head="to leader, interval", cells=[row.behind_interval for row in made], spare=1),
@@ -173,11 +182,16 @@ def observed_difference(certificate: Certificate, a: int, b: int) -> str:
 
 def difference_interval(certificate: Certificate, a: int, b: int) -> str:
     """Where the true mean of ``a`` minus that of ``b`` lies, rounded outward; empty where pairs are not known."""
-    units, ends = certificate.units, difference_bounds(certificate, a, b)
+    ends = difference_bounds(certificate, a, b)
     if ends is None:
         return ""
-    low, high = ends
-    if low > high or _is_contradicted(certificate, a, b):
+    return CONTRADICTION if _is_contradicted(certificate, a, b) else interval_words(certificate, *ends)
+
+
+def interval_words(certificate: Certificate, *ends: float | None) -> str:
+    """Both bounds of a difference, rounded outward; NaN or ``None`` where there is no bound."""
+    units, (low, high) = certificate.units, (math.nan if end is None else end for end in ends)
+    if low > high:
         return CONTRADICTION
     if math.isnan(low) and math.isnan(high):
         return "not tested"
@@ -210,14 +224,13 @@ def difference_bounds(certificate: Certificate, a: int, b: int) -> tuple[float, 
 
 
 def evidence_share(missing: float) -> tuple[str, float]:
-    """The evidence of an open pair as a share of what it must reach, and how long its bar is.
+    """The evidence of an open pair as a share of what it must reach: in words, and as the length of its bar.
 
-    ``missing`` is ``log_e`` minus its threshold. The bar has a logarithmic axis from 0.01 % to 100 %. Of staggered
-    e-Holm, the share is that of the wealth.
+    ``missing`` is ``log_e`` minus its threshold. Of staggered e-Holm, the share is that of the wealth.
     """
     share = min(0.99, math.exp(min(0.0, missing)))
     words = f"{math.floor(100 * share)} %" if share >= 0.01 else f"{100 * share:.1g} %" if share >= 1e-4 else "< 0.01 %"
-    return words, max(0.0, 1.0 + math.log10(max(share, 1e-4)) / 4.0)
+    return words, share
 
 
 def _is_contradicted(certificate: Certificate, a: int, b: int) -> bool:

@@ -158,7 +158,7 @@ def test_the_answer_counts_them_and_says_that_the_best_are_equal():
 def test_two_models_may_be_equal_and_one_of_them_better():
     better = Certificate.made(made([0.7, 0.55], equal_within=0.3))
     first = answer(better).first
-    assert first.startswith("m0 beats m1; the means differ by 0.1")
+    assert first.startswith("On these 600 items, m0 beats m1; the means differ by 0.1")
     assert first.endswith("; they are also equal within 0.3 (30 points of 100).")
     least, most = (float(end) for end in first.split("lies between ")[1].split(";")[0].split(" and "))
     assert 0 < least <= float(better.margins[0, 1])

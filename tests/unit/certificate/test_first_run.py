@@ -191,7 +191,8 @@ def test_before_anything_is_certified(tmp_path):
     assert "there is no complete run" in board.certificate().answer
     add_checkpoint(board, drawn(1))
     assert board.certificate().answer == (
-        "Nothing is certified yet. The first run is not complete: 3.33 % of blocks, checkpoint 1 of 2."
+        "On these 60 items, nothing is certified yet. The first run is not complete: 3.33 % of blocks, "
+        "checkpoint 1 of 2."
     )
 
 

@@ -35,7 +35,7 @@ def named(values) -> bbedge.Scores:
 
 def test_the_best_model_is_named_and_called_best():
     said = answer(drawn([0.9, 0.5, 0.2]))
-    assert said.first == "m0 is best: it beats both others."
+    assert said.first == "On these 200 items, m0 is best: it beats both others."
     assert said.contenders == ""
     assert said.risk == "At most 5 % risk that anything here is wrong."
 
@@ -44,7 +44,8 @@ def test_how_many_could_be_best_comes_before_who_has_the_highest_mean():
     certificate = drawn([0.9, 0.88, 0.3, 0.28])
     means = dict(zip(certificate.labels, certificate.means, strict=True))
     assert str(answer(certificate)) == (
-        f"2 of 4 models could be best; {max(means, key=means.get)} has the highest mean. Could be best: "
+        f"On these 200 items, 2 of 4 models could be best; {max(means, key=means.get)} has the highest mean. "
+        "Could be best: "
         f"{', '.join(certificate.labels[:2])}. At most 5 % risk that anything here is wrong."
     )
 
@@ -57,21 +58,26 @@ def with_means(certificate: Certificate, **means: float) -> Certificate:
 
 def test_equal_highest_means_are_named_together():
     certificate = drawn([0.9, 0.88, 0.86, 0.3])
-    assert answer(certificate).first == "3 of 4 models could be best; m0 has the highest mean."
+    assert answer(certificate).first == "On these 200 items, 3 of 4 models could be best; m0 has the highest mean."
     two = with_means(certificate, m0=0.9, m1=0.9, m2=0.8)
-    assert answer(two).first == "3 of 4 models could be best; m0 and m1 have the highest mean."
+    assert answer(two).first == "On these 200 items, 3 of 4 models could be best; m0 and m1 have the highest mean."
     three = with_means(certificate, m0=0.9, m1=0.9, m2=0.9)
-    assert answer(three).first == "3 of 4 models could be best; m0 and 2 more have the highest mean."
+    assert (
+        answer(three).first == "On these 200 items, 3 of 4 models could be best; m0 and 2 more have the highest mean."
+    )
 
 
 def test_a_higher_mean_of_a_model_that_cannot_be_best_is_not_passed_over():
     certificate = with_means(drawn([0.9, 0.88, 0.3, 0.28]), m2=0.99)
-    assert answer(certificate).first == "2 of 4 models could be best; of these, m0 has the highest mean."
+    assert (
+        answer(certificate).first
+        == "On these 200 items, 2 of 4 models could be best; of these, m0 has the highest mean."
+    )
 
 
 def test_a_long_list_of_contenders_is_cut():
     said = answer(drawn([0.6] * 12 + [0.05]))
-    assert said.first.startswith("12 of 13 models could be best; ")
+    assert said.first.startswith("On these 200 items, 12 of 13 models could be best; ")
     assert said.contenders.startswith("Could be best: m")
     assert said.contenders.endswith(" and 4 more.")
 
@@ -79,7 +85,8 @@ def test_a_long_list_of_contenders_is_cut():
 def test_two_models_with_the_difference_that_is_certain():
     certificate = drawn([0.9, 0.3])
     found = re.fullmatch(
-        r"m0 beats m1; the means differ by (.*), and the true difference lies between (.*) and (.*)\.",
+        r"On these 200 items, m0 beats m1; the means differ by (.*), "
+        r"and the true difference lies between (.*) and (.*)\.",
         answer(certificate).first,
     )
     seen, low, high = map(float, found.groups())
@@ -91,7 +98,7 @@ def test_two_models_with_the_difference_that_is_certain():
 def test_nothing_certified_says_what_was_seen_and_what_is_needed():
     certificate = drawn([0.55, 0.5], items=60)
     said = answer(certificate)
-    assert said.first.startswith(f"Either model could be best; {certificate.labels[0]} is ahead of ")
+    assert said.first.startswith(f"On these 60 items, either model could be best; {certificate.labels[0]} is ahead of ")
     assert ", and the true difference lies between -" in said.first
     assert "more runs are" in said.contenders.lower()
 
@@ -122,13 +129,16 @@ def test_the_forecast_is_that_of_the_comparison_that_may_be_decided_first_in_wha
         content = msgspec.structs.replace(certificate.content, outlook=tuple(order))
         said = answer(replace(certificate, content=content)).contenders
         assert "About 2 to 7 more runs are likely needed" in said
-    assert answer(certificate).first == f"All 3 models could be best; {certificate.labels[0]} has the highest mean."
+    assert (
+        answer(certificate).first
+        == f"On these 60 items, all 3 models could be best; {certificate.labels[0]} has the highest mean."
+    )
     assert answer(certificate).contenders.startswith(f"Nothing is certified yet; {certificate.labels[0]} is ahead of ")
 
 
 def test_no_run_at_all():
     assert str(answer(Certificate.made(bbedge.Certifier(named(np.zeros((1, 2, 3))).design()).leaderboard()))) == (
-        "Nothing is certified yet: there is no complete run."
+        "On these 3 items, nothing is certified yet: there is no complete run."
     )
 
 
@@ -222,7 +232,9 @@ def near(difference: float, **options) -> Certificate:
 
 def test_more_runs_are_not_called_for_where_the_difference_is_below_tau():
     said = answer(near(0.05, tau=0.1))
-    assert said.first.startswith("No difference above 0.1 is certified yet; m0 is ahead of m1 by 0.0")
+    assert said.first.startswith(
+        "On these 1,000 items, no difference above 0.1 is certified yet; m0 is ahead of m1 by 0.0"
+    )
     assert said.contenders == "The intervals show that no difference is above 0.1, so more runs will not certify one."
     assert "will not certify" not in answer(near(0.1, tau=0.1)).contenders
 
@@ -233,7 +245,8 @@ def test_a_model_that_is_worse_by_less_than_tau_is_not_said_to_be_possibly_best(
     certificate = Certificate.made(bbedge.certify(named(values.clip(0.0, 1.0)), tau=0.1))
     assert difference_interval(certificate, 1, 0).count("-") == 2  # certified worse
     assert str(answer(certificate)).startswith(
-        "2 of 3 models could be best or within 0.1 of the best; m0 has the highest mean. Could be best: m0, m1."
+        "On these 1,000 items, 2 of 3 models could be best or within 0.1 of the best; m0 has the highest mean. "
+        "Could be best: m0, m1."
     )
     assert "could be 1st may be worse than the best by 0.1 or less." in render_page(certificate)
     assert "may be worse than the best" not in render_page(drawn([0.9, 0.3]))

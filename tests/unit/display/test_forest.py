@@ -180,7 +180,8 @@ def test_a_figure_has_the_intervals_in_their_colours(tmp_path):
     assert [tuple(ends[:, 0]) for ends in lines if len(ends)] == [row.spans[0][:2] for row in forest.rows]
     assert {COLOURS[row.spans[0].kind] for row in forest.rows} == {COLOURS["open"], COLOURS["better"]}
     said = [text.get_text() for text in axes.texts]
-    assert said == ["   ".join(row.cells) for row in forest.rows]
+    columns = zip(forest.heads[1:], *(row.cells for row in forest.rows), strict=True)
+    assert said == [text for column in columns for text in column]
     save_figure(figure, tmp_path / "forest.svg", canvas=Canvas(width=7.0, height=4.0))
 
 

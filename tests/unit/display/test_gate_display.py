@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from bbedge.core.scores import Scores
-from bbedge.display.gate import advice, contradiction, interval, junit, markdown, render, sentence
+from bbedge.display.gate import advice, contradiction, fixed_amounts, interval, junit, markdown, render, sentence
 from bbedge.gate import Claim, ClaimResult, GateReport, Policy, gate
 from bbedge.records.gate import ClaimOutlook, LookResult
 
@@ -199,8 +199,8 @@ def test_the_terminal_starts_with_the_sentence_and_has_a_row_for_each_claim():
     assert "math" in text
     assert "-0.0100 to +0.0300" in text
     assert (
-        "Open: new, not worse by more than 0.02 in math: about 4 more runs, or 1,100 items in 4 runs, or a margin of "
-        "0.05 instead of 0.02 would likely decide it" in words(text)
+        "Open: new, not worse by more than 0.02 in math: about 4 more runs, or 1,100 items instead of 100 in 4 runs, "
+        "or a margin of 0.05 instead of 0.02 would likely decide it" in words(text)
     )
     assert "a note of the reader" in text
 
@@ -261,11 +261,11 @@ def open_result(**outlook):
         (result(), ""),
         (open_result(), "at this difference no number of runs or items is likely to decide it (a forecast)"),
         (open_result(more_runs=1), "about 1 more run would likely decide it (a forecast)"),
-        (open_result(items=12_000), "12,000 items in 4 runs would likely decide it (a forecast)"),
+        (open_result(items=12_000), "12,000 items instead of 100 in 4 runs would likely decide it (a forecast)"),
         (
             open_result(more_runs=7, items=1100, amount=0.05),
-            "about 7 more runs, or 1,100 items in 4 runs, or a margin of 0.05 instead of 0.02 would likely decide it "
-            "(a forecast); the margin of these runs is fixed, so choose another only for new ones",
+            "about 7 more runs, or 1,100 items instead of 100 in 4 runs, or a margin of 0.05 instead of 0.02 would "
+            "likely decide it (a forecast)",
         ),
     ],
 )
@@ -276,9 +276,16 @@ def test_advice_says_what_would_decide_an_open_claim(each, said):
 
 def test_a_floor_is_called_a_floor():
     each = result("OPEN", kind="at_least", amount=0.9, outlook=ClaimOutlook(more_runs=None, items=None, amount=0.85))
-    assert advice(report(each), each).startswith(
-        "a floor of 0.85 instead of 0.9 would likely decide it (a forecast); the floor"
-    )
+    assert advice(report(each), each) == "a floor of 0.85 instead of 0.9 would likely decide it (a forecast)"
+    assert fixed_amounts(report(each)) == ["For these runs, every floor is fixed: choose another only for new ones."]
+
+
+def test_that_amounts_are_fixed_is_said_once():
+    open_ = [open_result(amount=amount) for amount in (0.05, 0.06)]
+    for text in (printed(report(*open_)), markdown(report(*open_))):
+        assert words(text).count("For these runs, every margin is fixed") == 1
+    for given in (report(result()), report(open_result(more_runs=1)), report(*open_, result("CONTRADICTION"))):
+        assert fixed_amounts(given) == []
 
 
 def test_an_unknown_difference_is_not_a_number():

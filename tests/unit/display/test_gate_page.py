@@ -39,12 +39,38 @@ def test_the_answer_comes_first_and_is_what_a_link_shows():
     assert "<title>Gate: new against main</title>" in page
     assert '<link rel="icon" href="data:image/svg+xml,' in page
     shown = text_of(page)
-    start = "Gate: new against main Undecided 1 blocking claim is not decided yet, 1 passed. At most 5 % risk on these"
+    start = "Gate: new against main Undecided 1 blocking claim is not decided yet, 1 passed. A pipeline that runs"
     assert shown.startswith(start)
     assert "100 items · 1 PASS, 1 OPEN" in shown
     words = advice(given, given.results[1])
     assert words
     assert f"What would decide the open claim new, not worse by more than 0.02 in safety: {words}." in shown
+
+
+@pytest.mark.parametrize(
+    ("verdict", "tier", "said"),
+    [
+        ("PASS", "block", "goes on (exit code 0). "),
+        ("FAIL", "warn", "goes on (exit code 0). Claims of tier warn change nothing about that."),
+        ("FAIL", "block", "stops (exit code 1). "),
+        ("OPEN", "block", "stops without a verdict (exit code 3). "),
+        ("CONTRADICTION", "block", "stops without a verdict (exit code 5). "),
+    ],
+)
+def test_it_says_what_follows_from_the_verdict(verdict, tier, said):
+    given = report(result(), result(verdict, view="math", tier=tier))
+    assert f"A pipeline that runs this gate {said}" in text_of(report_page(given))
+    assert f"(exit code {given.exit_code})" in said
+
+
+def test_it_says_which_scores_and_what_is_assumed():
+    given = report(result())
+    page = text_of(report_page(given, sources={"runs/a.csv": "a" * 64, HOSTILE: "b" * 64}))
+    assert f"runs/a.csv {'a' * 64} {HOSTILE} {'b' * 64} Policy {given.policy.hash}" in page
+    assert "Runs are independent of each other: no shared cache, seed or judge state." in page
+    assert "none was left out because of its scores" not in page
+    shared = report_page(report(result(), spending="ledger"))
+    assert "Every use of the gate is in its ledger, and none was left out because of its scores." in text_of(shared)
 
 
 def test_it_is_one_file_that_asks_nobody_and_runs_nothing():

@@ -91,7 +91,7 @@ def test_every_display_says_what_the_mean_is_over():
     shown = made()
     for text in (printed(shown), shown.to_markdown(), shown._repr_html_(), shown.to_latex(), render_page(shown)):
         assert WORDS in text
-    assert PageView.from_certificate(shown).for_script()["mean_over"] == ["", "", WORDS]
+    assert PageView.from_certificate(shown).for_script()["mean_of"] == ["", "", WORDS]
     assert ">10</data>" in to_graphml(shown)
     frame = shown.leaderboard.to_frame()
     assert frame["mean_items"].to_list() == [ITEMS, ITEMS, EASY]
@@ -105,7 +105,7 @@ def test_every_display_says_what_the_mean_is_over():
 
 def test_no_sentence_chooses_a_leader_by_such_a_mean():
     said = answer(made()).contenders
-    assert answer(made()).first == "All 3 models could be best."
+    assert answer(made()).first == "On these 60 items, all 3 models could be best."
     assert "full a is ahead of full b" in said or "full b is ahead of full a" in said
     assert f"the mean of short is over {WORDS}, so it is not compared" in said
     none = answer(made(short=("full b", "short"))).contenders
@@ -121,7 +121,7 @@ def test_a_model_that_may_be_best_on_other_items_leaves_no_leader():
     shown = made(names=("a", "b", "low", "short"), shares=(0.95, 0.94, 0.0, 0.9), runs=6)
     assert shown.ranks.n_resolved
     said = answer(shown).first
-    assert said == "3 of 4 models could be best."
+    assert said == "On these 60 items, 3 of 4 models could be best."
     whole = made(names=("a", "b", "low", "short"), shares=(0.95, 0.94, 0.0, 0.9), runs=6, short=())
     assert "a has the highest mean" in answer(whole).first
 

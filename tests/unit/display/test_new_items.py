@@ -222,7 +222,10 @@ def test_how_many_runs_make_a_score_and_which_wait(options, words):
 
 def test_runs_that_make_no_score_yet_certify_nothing():
     certificate = drawn([0.9, 0.5], of_runs="all:5")
-    assert str(answer(certificate)) == "Nothing is certified yet: a score is made of 5 runs, and there are 3."
+    assert (
+        str(answer(certificate))
+        == "On these 120 items, nothing is certified yet: a score is made of 5 runs, and there are 3."
+    )
     assert "0.9" not in printed(certificate)
 
 

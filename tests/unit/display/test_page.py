@@ -18,6 +18,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from msgspec import structs
 from rich.console import Console
 
 from bbedge.certificate.certificate import Certificate
@@ -30,10 +31,10 @@ from bbedge.display.compact import badge
 from bbedge.display.page import render_page
 from bbedge.display.page.charts import evidence_chart
 from bbedge.display.page.drawing import draw_graph, draw_matrix, shortened_names
-from bbedge.display.page.facts import top_sets
+from bbedge.display.page.facts import open_pairs, top_sets
 from bbedge.display.page.payload import embedded
 from bbedge.display.page.table import PageView
-from bbedge.display.ranking import model_rows, ranks_of_means
+from bbedge.display.ranking import evidence_share, model_rows, ranks_of_means
 from bbedge.display.terminal import show_leaderboard
 from bbedge.errors import FormatError
 from unit.certificate.documents import circular, document, drawn, many, suite
@@ -252,8 +253,10 @@ def test_table_chart_and_details_measure_evidence_alike(options):
     chart, page = evidence_chart(made), render_page(made)
     curves, told = {curve.direction: curve for curve in chart.curves}, data_of(page)["panels"][0]["table"]["evidence"]
     low, high = math.log(1e-4), math.log(10.0)
-    assert len(made.content.outlook) == len(told) > 1
-    for prospect, words in zip(made.content.outlook, told, strict=True):
+    told = {(made.names[a], made.names[b]): words for a, b, words in told}
+    assert len(told) == len(made.content.outlook) > 1
+    for prospect in made.content.outlook:
+        words = told[prospect.ahead, prospect.behind]
         missing = prospect.log_e - prospect.log_threshold
         end = float(curves[made.names.index(prospect.ahead), made.names.index(prospect.behind)].path.split()[-1])
         assert low + (chart.frame.foot - end) / (chart.frame.foot - chart.frame.top) * (high - low) == pytest.approx(
@@ -267,9 +270,50 @@ def test_table_chart_and_details_measure_evidence_alike(options):
     show_leaderboard(Console(file=out, width=200), made)
     said = dict(re.findall(r"^(\w+ +\w+) .* ([<0-9. ]+%) of threshold", out.getvalue(), re.MULTILINE))
     assert said
+    by_pair = {frozenset(pair): share for pair, share in told.items()}
     for pair, share in said.items():
-        place = [frozenset((each.ahead, each.behind)) for each in made.content.outlook].index(frozenset(pair.split()))
-        assert share.strip() == told[place]
+        assert share.strip() == by_pair[frozenset(pair.split())]
+
+
+def test_the_pairs_that_would_decide_who_is_best_come_first_and_are_never_cut():
+    means = [0.9, 0.895, *np.linspace(0.8, 0.78, 30), *([0.1] * 3)]
+    made = certify(drawn(means, items=60)).certificate()
+    content = structs.replace(made.content, outlook=made.content.outlook[-3:])
+    shown = Certificate.of(content)
+    could = {name for name, better in zip(made.names, made.ranks.n_better, strict=True) if not better}
+    first = made.names[0]
+    assert len(could) > 3
+    listed = open_pairs(shown)
+    assert {each.ahead if each.behind == first else each.behind for each in listed.deciding} == could - {first}
+    assert {first} == set.intersection(*({each.ahead, each.behind} for each in listed.deciding))
+    shares = [each.log_e - each.log_threshold for each in listed.deciding]
+    assert shares == sorted(shares, reverse=True)
+    known = {frozenset((each.ahead, each.behind)): each for each in made.content.outlook}
+    for each in listed.deciding:
+        stated = known.get(frozenset((each.ahead, each.behind)))
+        assert stated is None or each.more_replicates == stated.more_replicates
+        assert stated is None or each.within == pytest.approx(stated.within)
+        assert stated is None or each.log_e - each.log_threshold == pytest.approx(stated.log_e - stated.log_threshold)
+    of_best = [{each.ahead, each.behind} <= could for each in listed.others]
+    assert of_best == sorted(of_best, reverse=True)
+    page = render_page(shown)
+    section = page.split('<h3 id="deciding">')[1].split("</table>")[0]
+    assert f"each of these {len(could) - 1} models" in section
+    assert section.count("<tr><td>") == len(could) - 1
+    assert '<a href="#deciding">' in page
+
+
+def test_where_one_model_is_best_nothing_would_decide_it():
+    for made in (document([0.95, 0.5, 0.48]), document([0.5, 0.5, 0.5], replicates=0)):
+        shown = Certificate.of(made)
+        assert open_pairs(shown).deciding == []
+        assert "#deciding" not in render_page(shown)
+
+
+def test_a_share_of_the_evidence_is_as_long_as_it_says():
+    assert evidence_share(math.log(0.25)) == ("25 %", 0.25)
+    assert evidence_share(3.0) == ("99 %", 0.99)
+    assert evidence_share(-100.0)[0] == "< 0.01 %"
 
 
 def test_parts_with_nothing_to_show_are_left_out():
@@ -333,9 +377,7 @@ def test_a_page_that_knows_its_address_says_so_and_names_its_picture():
     assert '<meta property="og:image" content="https://example.org/a.png">' in page
     frame, badge_code = (html.unescape(each) for each in re.findall(r'<code class="command">(&lt;.*?)</code>', page))
     # What is to be copied is markup whose texts are escaped once more.
-    assert frame.startswith(
-        '<iframe src="https://example.org/a.html#embed=table" title="&quot;A&quot; &amp; &lt;b&gt;"'
-    )
+    assert frame.startswith('<iframe src="https://example.org/a.html#embed=table" title="&#34;A&#34; &amp; &lt;b&gt;"')
     picture = base64.b64decode(re.search(r"base64,([^\"]+)", badge_code)[1]).decode()
     assert picture == badge(made, made.names[0])
 

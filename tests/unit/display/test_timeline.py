@@ -6,13 +6,18 @@ import copy
 import html
 import json
 import re
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from bbedge.board import Board, BoardDesign
 from bbedge.certificate.certificate import Certificate
+from bbedge.core.leaderboard import certify
 from bbedge.display.page import timeline as history
 from bbedge.display.page.charts import pairs_chart
+from bbedge.display.page.facts import page_summary
+from bbedge.display.ranking import model_rows
 from bbedge.errors import FormatError
 from unit.certificate.documents import certified, checked, drawn
 from unit.verify.test_consistency import life
@@ -104,6 +109,43 @@ def test_a_retired_model_is_marked_in_its_row(grown):
     assert len(rows) == 4
     marked = [row for row in rows if 'class="retired"' in row]
     assert [re.search("<bdi>(.*?)</bdi>", row)[1] for row in marked] == ["c"]
+    assert [re.findall('class="over">(.*?)<', row) for row in rows if row in marked] == [["2 of 4 runs"]]
+    assert grown.certificate().to_html().count('class="over"') == 1
+
+
+@pytest.mark.parametrize(("first", "own"), [(None, {"c": [0, 1]}), (1, {"c": [0, 1], "new": [0, 3, 4]})])
+def test_a_mean_over_fewer_runs_says_over_how_many(tmp_path, first, own):
+    scores, names = drawn([0.9, 0.7, 0.5, 0.6], replicates=5, items=40), ["a", "b", "c", "new"]
+    part = lambda models, runs: type(scores).of(  # noqa: E731
+        scores.values[runs][:, [names.index(model) for model in models]], models=models, items=scores.items
+    )
+    design = BoardDesign() if first is None else BoardDesign(pairing="first", first=first)
+    board = Board.create(tmp_path / "b.bbedge", design, models=names[:3], items=scores.items)
+    board.add(part(names[:3], slice(0, 2)))
+    board.retire("c")
+    board.add(part(names[:2], slice(2, 3)))
+    board.add_model("new", part(["new"], slice(0, first or 3)))
+    board.add(part(["a", "b", "new"], slice(3, 5)))
+    made = board.certificate()
+    for row in model_rows(made):
+        name = made.names[row.index]
+        assert row.mean_runs == (f"{len(own[name])} of 5 runs" if name in own else "")
+        runs = scores.values[own.get(name, slice(None)), names.index(name)]
+        assert made.means[row.index] == pytest.approx(runs.mean())
+    assert page_summary(made).startswith(f"last look {made.content.board.timeline[-1].time[:10]} · ")
+    text = made.to_markdown()
+    assert "2 of 5 runs" in text
+    assert "2 of 5 runs" in made.to_latex()
+    board.close()
+
+
+def test_models_that_were_stopped_say_how_many_runs_they_have():
+    scores = drawn([0.9, 0.7, 0.5], replicates=4, items=40)
+    values = scores.values.copy()
+    values[2:, 2] = np.nan
+    stopped = replace(scores, values=values, gaps="worst-case", stops=(4, 4, 2))
+    (row,) = (row for row in model_rows(certify(stopped).certificate()) if row.mean_runs)
+    assert (row.label, row.mean_runs) == (scores.models[2], "2 of 4 runs")
 
 
 def test_the_chart_of_pairs_marks_where_a_model_came(grown):

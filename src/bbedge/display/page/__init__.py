@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -18,12 +19,11 @@ from bbedge.display import scope
 from bbedge.display.answer import alarm, answer
 from bbedge.display.forest import COLOURS, certificate_forest
 from bbedge.display.geometry import rank_bar, round_marks
-from bbedge.display.page import charts, drawing, facts
-from bbedge.display.page import timeline as history
+from bbedge.display.page import charts, drawing, facts, timeline
 from bbedge.display.page.payload import ItemScores, embedded
 from bbedge.display.page.table import ModelInfo, PageView, trust_columns
-from bbedge.display.ranking import evidence_share, observed_difference
-from bbedge.text import shown
+from bbedge.display.ranking import evidence_share, interval_words, observed_difference
+from bbedge.text import counted, shown
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -149,28 +149,15 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": "{:,}".format, "shown": shown, "moment": _moment, "unbroken": _unbroken}
+    environment.filters |= {"number": "{:,}".format, "shown": shown, "moment": _moment}
+    environment.filters |= {"unbroken": _unbroken, "breakable": _breakable}
     # Templates read the certificate and say it in the words of every display.
-    environment.globals.update(
-        version=__version__, scope=scope, charts=charts, drawing=drawing, facts=facts, history=history
+    used = (
+        *(alarm, answer, certificate_forest, evidence_share, interval_words, observed_difference, provenance, rank),
+        *(counted, rank_bar, round_marks, verify_command, charts, drawing, facts, scope, timeline),
     )
-    environment.globals.update(
-        {
-            each.__name__: each
-            for each in (
-                alarm,
-                answer,
-                evidence_share,
-                observed_difference,
-                provenance,
-                rank,
-                rank_bar,
-                round_marks,
-                verify_command,
-            )
-        }
-    )
-    environment.globals.update(forest=certificate_forest, colours={**COLOURS, "none": COLOURS["open"]})
+    environment.globals |= {each.__name__.rpartition(".")[2]: each for each in used}
+    environment.globals |= {"version": __version__, "colours": {**COLOURS, "none": COLOURS["open"]}}
     return environment
 
 
@@ -194,6 +181,17 @@ def _unbroken(text: str) -> Markup:
 
     span = Markup('<span class="unbroken">{}</span>')
     return Markup(" ").join(span.format(word) if "-" in word else word for word in text.split(" "))
+
+
+def _breakable(text: str) -> Markup:
+    """A name that may go on in the next line before the signs that join its parts, and not only at hyphens.
+
+    >>> _breakable("a&b@c/d")
+    Markup('a&amp;b<wbr>@c<wbr>/d')
+    """
+    from markupsafe import Markup
+
+    return Markup("<wbr>").join(re.split("(?=[@/_:])", text))
 
 
 def _moment(time: str) -> str:

@@ -15,6 +15,13 @@ function make(tag, text, kind) {
   return element;
 }
 
+// A name that may go on in the next line before the signs that join its parts.
+function named(text) {
+  const element = make("bdi");
+  element.append(...text.split(/(?=[@/_:])/).flatMap((part, i) => (i ? [make("wbr"), part] : [part])));
+  return element;
+}
+
 function draw(tag, attributes) {
   const element = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);

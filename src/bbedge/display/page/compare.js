@@ -19,7 +19,7 @@ function compareModels({ data, factsOf, onChange }) {
   const label = (name) => facts.labels[facts.place.get(name)];
   function text(tag, words, kind) {
     const element = make(tag, undefined, kind);
-    element.append(make("bdi", words));
+    element.append(named(words));
     return element;
   }
 

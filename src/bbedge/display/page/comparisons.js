@@ -38,10 +38,7 @@ function comparisonsOf({ doc, data, panel }) {
     return [a * size + b, b * size + a];
   }));
   const equal = (a, b) => (doc.equal ? alike.has(a * size + b) : null); // null where the design does not ask
-  const evidence = new Map((doc.outlook || []).map((each, i) => {
-    const a = place.get(each.ahead), b = place.get(each.behind);
-    return [Math.min(a, b) * size + Math.max(a, b), panel.table.evidence[i]];
-  }));
+  const evidence = new Map(panel.table.evidence.map(([a, b, share]) => [Math.min(a, b) * size + Math.max(a, b), share]));
 
   // Numbers as in the tables: bounds are rounded outward.
   const scale = 10 ** decimals;
@@ -112,12 +109,23 @@ function comparisonsOf({ doc, data, panel }) {
     return `> ${known ? atLeast(known) : 0}`;
   }
 
+  // A model that joins a board is compared with the others on their stored runs: what these certify came with it.
+  const timeline = (doc.board?.timeline ?? []).filter((step) => step.epoch === doc.board.epoch);
+  const joined = new Map(timeline.flatMap((step) => (step.kind === "add-model" ? step.names.map((name) => [name, step.event]) : [])));
+  const lookOf = new Map(timeline.filter((step) => step.kind === "replicate").map((step) => [step.run, step.event]));
+  function whenCertified(edge) {
+    const run = edge.first_certified, since = (name) => joined.get(name) ?? 0;
+    if (!run) return "before items were added";
+    const late = since(edge.winner) > since(edge.loser) ? edge.winner : edge.loser;
+    if (!(since(late) > lookOf.get(run))) return `at run\u00a0${run}`;
+    return `when ${labels[place.get(late)]} was added, on run${run > 1 ? "s 1 to" : ""}\u00a0${run} of both`;
+  }
+
   function proof(a, b) {
     const edge = direct.get(a * size + b);
     const parts = [`better by ${lead(a, b)}`];
     if (logE(a, b) !== null) parts.push(`log\u00a0e\u00a0${logE(a, b).toFixed(2)}`);
-    const when = edge && edge.first_certified ? `at run\u00a0${edge.first_certified}` : "before items were added";
-    parts.push(edge ? `certified ${when}` : "follows from other comparisons");
+    parts.push(edge ? `certified ${whenCertified(edge)}` : "follows from other comparisons");
     if (equal(a, b)) parts.push(`by ${atMost(-margin(b, a))} at most: ${data.equal_within}`);
     return parts.join(" \u00b7 ");
   }

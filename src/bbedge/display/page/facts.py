@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import base64
-import math
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise, product
 from typing import NamedTuple
-from xml.sax.saxutils import escape
 
+import numpy as np
 from msgspec import UNSET
 
 from bbedge.certificate.certificate import Certificate
-from bbedge.certificate.derive import provenance
-from bbedge.display.ranking import CONTRADICTION
+from bbedge.certificate.derive import ended_models, provenance
+from bbedge.certificate.numbers import MOST_PAIRS, outlook_on
 from bbedge.display.scope import (
     announced_runs,
     error_level,
@@ -32,11 +31,22 @@ def page_summary(certificate: Certificate) -> str:
     """What was compared."""
     about = [f"View {shown(certificate.name)}"] if certificate.name else []
     about += ["On new items"] if certificate.is_about_new_items and not certificate.headline else []
-    time = provenance(certificate.content).time
-    written = [time[:10]] if time else []
     models = counted(len(certificate.names), "model")
     head = [f"ledger {ledger_head(certificate)}"] if ledger_head(certificate) else []
-    return " · ".join([*about, *written, models, item_count(certificate), run_count(certificate), *head])
+    return " · ".join([*about, *_dated(certificate), models, item_count(certificate), run_count(certificate), *head])
+
+
+def _dated(certificate: Certificate) -> list[str]:
+    """When a board was looked at last, or when another certificate was written; of a view about new items neither."""
+    time, board = provenance(certificate.content).time, (certificate.headline or certificate).content.board
+    if not board:
+        return [f"written {time[:10]}"] if time else []
+    looks = [step.time for step in board.timeline if step.has_look and step.epoch == board.epoch]
+    return (
+        [f"last look {looks[-1][:10]}"]
+        if looks and not (certificate.headline and certificate.is_about_new_items)
+        else []
+    )
 
 
 def budget_words(certificate: Certificate) -> str:
@@ -170,23 +180,11 @@ def _shares_of_views(certificate: Certificate) -> str:
     return ", ".join([*named[:MOST_SHARES], *more])
 
 
-def table_frame(title: str, address: str | None) -> str:
-    """What another page needs to show the table of this one.
-
-    >>> table_frame("A & B", "https://example.org/a.html")
-    '<iframe src="https://example.org/a.html#embed=table" title="A &amp; B" width="100%" height="640"></iframe>'
-    """
-    where, name = (escape(text, {'"': "&quot;"}) for text in (address or "ADDRESS", title))
-    return f'<iframe src="{where}#embed=table" title="{name}" width="100%" height="640"></iframe>'
-
-
-def badge_link(certificate: Certificate, address: str | None) -> str:
-    """What another page needs to show the badge of the first model, which leads to this page."""
+def badge_data(certificate: Certificate) -> str:
+    """The badge of the first model, in letters that are safe in an address."""
     from bbedge.display.compact import badge  # which draws with the templates of pages
 
-    drawn = base64.b64encode(badge(certificate, certificate.names[0]).encode("ascii")).decode("ascii")
-    where, name = (escape(text, {'"': "&quot;"}) for text in (address or "ADDRESS", certificate.labels[0]))
-    return f'<a href="{where}"><img src="data:image/svg+xml;base64,{drawn}" alt="Certified rank of {name}"></a>'
+    return base64.b64encode(badge(certificate, certificate.names[0]).encode("ascii")).decode("ascii")
 
 
 class TopSet(NamedTuple):
@@ -211,11 +209,44 @@ def top_sets(certificate: Certificate) -> list[TopSet]:
     ]
 
 
-def prospect_interval(certificate: Certificate, prospect: Prospect) -> str:
-    """Where the true difference of an open pair lies."""
-    low, high = (math.nan if end is None else float(end) for end in prospect.within)
-    units = certificate.units
-    return CONTRADICTION if low > high else f"{units.at_least(low, '+')} to {units.at_most(high, '+')}"
+class OpenPairs(NamedTuple):
+    """The open pairs that are listed."""
+
+    deciding: Sequence[Prospect]
+    """The first model and every other one that could be best, those with most evidence first; none if not all known."""
+    others: Sequence[Prospect]
+    """The others: those of two models that could be best, then those that may be certified soonest."""
+
+
+def open_pairs(certificate: Certificate) -> OpenPairs:
+    """The tested open pairs that the certificate lists, and all of the first model with others that could be best.
+
+    Where few models could be best, all of their pairs are there.
+    """
+    names = certificate.names
+    could = np.flatnonzero(certificate.ranks.n_better == 0).tolist()
+    found = {frozenset((each.ahead, each.behind)): each for each in certificate.content.outlook}
+    # A set that a pilot chose is not tested inside, and a cycle is not open.
+    known = None if certificate.candidate or certificate.is_contradicted else certificate.all_pairs
+    if found and known is not None:
+        wanted = combinations(could, 2) if len(could) ** 2 <= 2 * MOST_PAIRS else product(could[:1], could[1:])
+        left = np.array([pair for pair in wanted if frozenset(names[i] for i in pair) not in found], dtype=np.intp)
+        found |= {
+            frozenset((each.ahead, each.behind)): each
+            for each in outlook_on(
+                left.reshape(-1, 2),
+                known,
+                replicates=certificate.replicates,
+                stopped=ended_models(certificate.content),
+            )
+        }
+    best = {names[i] for i in could}
+    of_best = [pair for pair in found if pair <= best]
+    deciding = [] if known is None else [pair for pair in of_best if names[0] in pair]
+    return OpenPairs(
+        sorted((found[pair] for pair in deciding), key=lambda each: each.log_threshold - each.log_e),
+        [found[pair] for pair in dict.fromkeys((*of_best, *found)) if pair not in deciding],
+    )
 
 
 def more_runs(interval: tuple[int, int] | None) -> str:

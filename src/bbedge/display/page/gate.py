@@ -7,9 +7,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from bbedge.display import gate
 from bbedge.display.forest import INTERVAL, Forest, ForestRow, ForestSpan, Kind
 from bbedge.display.page import written
-from bbedge.records.gate import ClaimResult, GateHistory, GateReport, Verdict
+from bbedge.records.gate import ClaimResult, GateHistory, GateReport, Release, Verdict
 from bbedge.text import shown
 
+_CONSEQUENCES: dict[Release, str] = {
+    "ship": "goes on (exit code 0)",
+    "stop": "stops (exit code 1)",
+    "undecided": "stops without a verdict (exit code 3)",
+    "contradiction": "stops without a verdict (exit code 5)",
+}
+_FOR_NEW_ITEMS, _FOR_THESE_ITEMS = (
+    ("Every run was made alike.",),
+    (
+        "Runs are independent of each other: no shared cache, seed or judge state.",
+        "Within a run, items are independent of each other, or the blocks that they are in.",
+    ),
+)
 _KINDS: dict[Verdict, Kind] = {"PASS": "better", "FAIL": "worse", "OPEN": "open", "CONTRADICTION": "none"}
 _READING = (
     "Line: where the true difference lies, for all claims and looks together. To the right: in favour of the "
@@ -17,15 +30,29 @@ _READING = (
 )
 
 
-def report_page(report: GateReport, *, meaning: Sequence[str] = (), time: str | None = None) -> str:
+def report_page(
+    report: GateReport,
+    *,
+    sources: Mapping[str, str] | None = None,
+    meaning: Sequence[str] = (),
+    time: str | None = None,
+) -> str:
     """The verdict, a forest of the claims, and what would decide those that are open.
 
-    ``meaning`` says what the verdict means beside those of other uses, ``time`` when the page was written.
+    ``sources`` has the hashes of what the scores come from, by name; ``meaning`` says what the verdict means beside
+    those of other uses, ``time`` when the page was written.
     """
     systems = [*map(shown, report.candidates[:3]), *(["others"] if len(report.candidates) > 3 else [])]
     base = report.policy.baseline
     title = f"Gate: {', '.join(systems)}" + (f" against {shown(base)}" if base else "")
-    content = {"said": gate.answer(report), "report": report, "forests": list(claim_forests(report))}
+    content = {
+        "said": gate.answer(report),
+        "report": report,
+        "forests": list(claim_forests(report)),
+        "sources": sources or {},
+        "consequence": consequence(report),
+        "assumptions": assumptions(report),
+    }
     return _page(title, content, meaning, time)
 
 
@@ -37,6 +64,21 @@ def history_page(ledger: GateHistory, *, time: str | None = None) -> str:
 
 def _page(title: str, content: Mapping[str, object], meaning: Sequence[str], time: str | None) -> str:
     return written("gate.html", {**content, "gate": gate, "meaning": meaning, "time": time}, title=title)
+
+
+def consequence(report: GateReport) -> str:
+    """What follows from the verdicts."""
+    others = " and ".join(sorted({each.claim.tier for each in report.results} - {"block"}))
+    found = f"A pipeline that runs this gate {_CONSEQUENCES[report.release]}."
+    return f"{found} Claims of tier {others} change nothing about that." if others else found
+
+
+def assumptions(report: GateReport) -> Iterator[str]:
+    """What verdicts need besides scores, which cannot show it."""
+    yield from _FOR_NEW_ITEMS if report.policy.target else _FOR_THESE_ITEMS
+    yield "The policy was fixed before the scores were seen, and no run was left out because of its results."
+    if report.policy.spending == "ledger":
+        yield "Every use of the gate is in its ledger, and none was left out because of its scores."
 
 
 def claim_forests(report: GateReport) -> Iterator[Forest]:

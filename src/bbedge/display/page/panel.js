@@ -1,7 +1,7 @@
 // One view of the page: the table, the drawings, the details of a model, the look back. What it shows comes from the
 // certificate in the element "data".
 const MOST_LISTED = 60; // per list beside a chosen model
-const SIGNS = { under: ["\u25bc", "loses to the selected model"], over: ["\u25b2", "beats the selected model"], open: ["\u25cb", "open"] };
+const SIGNS = { under: ["\u25b2", "the selected model beats this one"], over: ["\u25bc", "the selected model loses to this one"], open: ["\u25cb", "open"] };
 
 // Makes the view that is on the page interactive. What is listened to outside its elements ends with the signal.
 function showPanel({ doc, data, panel, signal, compare, onKeep, onArranged }) {
@@ -53,7 +53,7 @@ function showPanel({ doc, data, panel, signal, compare, onKeep, onArranged }) {
     const said = (kind) => byRow(model).querySelector(kind).textContent; // as in the table, to the last digit
     const title = make("h3");
     title.append(make("bdi", byRow(model).querySelector("button").title));
-    const mean = facts.mean(model) === null ? "" : ` \u00b7 mean ${said(".mean .value")}${panel.table.mean_over?.[model] ? ` (${panel.table.mean_over[model]})` : ""}`;
+    const mean = facts.mean(model) === null ? "" : ` \u00b7 mean ${said(".mean .value")}${panel.table.mean_of?.[model] ? ` (${panel.table.mean_of[model]})` : ""}`;
     about.replaceChildren(title, make("p", `rank ${said(".rank")} of ${size}${mean}`, "quiet"));
     if (compare) about.append(compareButton("Compare", `Compare ${labels[model]} with other models`, () => compare.toggle(names[model])));
     list(about, "above", `Beats ${groups.under.length}`, groups.under, (i) => proof(model, i), model);
@@ -71,7 +71,7 @@ function showPanel({ doc, data, panel, signal, compare, onKeep, onArranged }) {
     const lines = make("ul");
     for (const i of models.slice(0, MOST_LISTED)) {
       const line = make("li");
-      line.append(make("bdi", labels[i]), make("span", words(i)));
+      line.append(named(labels[i]), make("span", words(i)));
       if (compare) line.append(compareButton("Compare", `Compare ${labels[model]} and ${labels[i]}`, () => compare.set([names[model], names[i]], { move: true })));
       lines.append(line);
     }

@@ -8,7 +8,7 @@ function rankingTable({ data, panel, names, labels, byPair, onPage, onArranged }
   [...body.rows].forEach((row, i) => { rows[i] = row; });
   const perPage = size > texts.open ? texts.open : size;
   const cuts = new Set(texts.cuts), retired = new Set(texts.retired), opening = new Set(texts.opens);
-  const withdrawn = new Set(texts.withdrawn), present = names.map((_, i) => i).filter((i) => !withdrawn.has(i));
+  const partial = new Set(texts.partial), withdrawn = new Set(texts.withdrawn), present = names.map((_, i) => i).filter((i) => !withdrawn.has(i));
   // What the user knows is in the order of the headline's document, which is not that of a view.
   const known = data.info.length ? names.map((name) => data.places.get(name)) : [];
   const ordinal = (number) => {
@@ -55,14 +55,14 @@ function rankingTable({ data, panel, names, labels, byPair, onPage, onArranged }
     if (cuts.has(i) || opens) row.className = cuts.has(i) ? "cut" : "opens";
     const name = make("span");
     name.title = texts.full[i] ?? labels[i];
-    name.append(make("bdi", labels[i]));
+    name.append(named(labels[i]));
     row.append(
       cell("td", opens ? "group" : "group same", ordinal(best)),
       cell("td", "rank", rankText(texts.ranks[i])),
       ...(texts.new_ranks ? [cell("td", "also", texts.new_ranks[i])] : []),
       cell("th", "model", name, ...(retired.has(i) ? [make("span", "retired", "retired")] : []), ...pageLink(i)),
       cell("td", "bar", rankBar(texts.ranks[i], size, texts.mean_ranks[i])),
-      withInterval("mean", texts.means[i], texts.mean_intervals?.[i], texts.mean_over?.[i]),
+      withInterval("mean", texts.means[i], texts.mean_intervals?.[i], texts.mean_of?.[i]),
       withInterval("behind", texts.behind[i], texts.behind_intervals?.[i]),
       ...texts.counts[i].map((number) => cell("td", "counts", number.toLocaleString("en"))),
       ...data.info.map((column) => infoCell(column, i)),
@@ -82,7 +82,7 @@ function rankingTable({ data, panel, names, labels, byPair, onPage, onArranged }
       return texts.new_ranks[i] === "-" ? null : best * (size + 1) + worst;
     },
     model: (i) => names[i].toLowerCase(),
-    mean: (i) => (texts.mean_over?.[i] ? null : numeric(texts.means[i])),
+    mean: (i) => (partial.has(i) ? null : numeric(texts.means[i])),
     behind: (i) => (i ? numeric(texts.behind[i]) : 0),
     beats: (i) => texts.counts[i][0],
     loses: (i) => texts.counts[i][1],

@@ -10,6 +10,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from bbedge.certificate.certificate import Certificate
+from bbedge.display.page.facts import open_pairs
 from bbedge.display.ranking import TRUST_WORDS, ModelRow, evidence_share, model_rows
 from bbedge.text import shown
 
@@ -165,7 +166,10 @@ class PageView:
     def for_script(self) -> dict[str, object]:
         """What the script needs to sort, to filter and to make rows: texts as in the template, column by column."""
         made, certificate = self.rows, self.certificate
-        full = [shown(name, None) for name in certificate.names]
+        full, place = (
+            [shown(name, None) for name in certificate.names],
+            {name: i for i, name in enumerate(certificate.names)},
+        )
         return {
             "open": self.open_rows,
             "ranks": [row.ranks for row in made],
@@ -173,7 +177,8 @@ class PageView:
             "mean_ranks": [row.mean_rank for row in made],
             "full": {row.index: full[row.index] for row in made if full[row.index] != row.label},
             "means": [row.mean for row in made],
-            "mean_over": [row.mean_over for row in made] if self.has_partial else None,
+            "mean_of": [row.mean_of for row in made] if any(row.mean_of for row in made) else None,
+            "partial": [row.index for row in made if row.mean_over],
             "mean_intervals": [row.mean_interval for row in made] if certificate.mean_intervals else None,
             "behind": [row.behind for row in made],
             "behind_intervals": [row.behind_interval for row in made] if certificate.pairs is not None else None,
@@ -183,5 +188,9 @@ class PageView:
             "withdrawn": [row.index for row in made if row.is_withdrawn],
             "opens": [row.index for row in made if row.opens_group],
             "cuts": [row.index for row in made if row.cut_above],
-            "evidence": [evidence_share(each.log_e - each.log_threshold)[0] for each in certificate.content.outlook],
+            "evidence": [
+                (place[each.ahead], place[each.behind], evidence_share(each.log_e - each.log_threshold)[0])
+                for part in open_pairs(certificate)
+                for each in part
+            ],
         }
