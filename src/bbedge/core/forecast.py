@@ -209,8 +209,9 @@ class Forecast:
         """The least ``T`` of at least 0 at which a direction is certified.
 
         A group of stakes pays for the directions as they were at its entry. Those that enter at the start pay for all
-        of them. By the entry of the others the own evidence is taken to have come as far as the replicates, and that of
-        every other direction to be where it began, as it is on average where models are equal.
+        of them. By the entry of the others the own evidence is taken to have come as far as the replicates. Of each
+        other pair one direction is where it began, as on average where models are equal; the other has lost what a
+        difference as large takes from it.
         """
         design, stakes = self.design, self._stakes()
         rates, weights = self._rates(stakes), np.array([w for w in design.grid.weights if w > 0.0])
@@ -218,8 +219,9 @@ class Forecast:
         if not present.all():
             stakes = tuple(stake for stake, there in zip(stakes, present, strict=True) if there)
             rates = rates[present]
-        others = math.log(max(1e-300, design.n_directions / design.share - 1.0))
-        bets, cash = list[tuple[int, Floats, Floats, Floats]](), 0.0
+        one_way = (design.n_directions - np.count_nonzero(design.tested & design.tested.T) / 2) / design.share
+        backwards = design.n_directions / design.share - one_way
+        bets, cash = list[tuple[int, Floats, Floats, Floats, float]](), 0.0
         for group in design.entry_groups:
             own = list(group.stakes)
             if group.after >= replicates:
@@ -228,11 +230,13 @@ class Forecast:
             of_group = [stakes[place] for place in own]
             gains = np.log(weights[own]) - self._penalties(of_group, gap, replicates)
             then = np.log(weights[own] / group.weight) - self._penalties(of_group, gap, group.after)
-            bets.append((group.after, rates[own], gains, then))
+            lost = np.exp(np.logaddexp.reduce(then - rates[own] * group.after * (gap + design.tau) / 2.0))
+            others = max(1e-300, one_way - 1.0 + backwards * float(lost))
+            bets.append((group.after, rates[own], gains, then, math.log(others)))
 
         def short(total: float) -> float:
             parts = [math.log(cash)] if cash else []
-            for after, of_group, gains, then in bets:
+            for after, of_group, gains, then, others in bets:
                 ahead = float(np.logaddexp.reduce(then + of_group * total * after / replicates))
                 paid = math.log(design.n_directions / design.share) if not after else float(np.logaddexp(ahead, others))
                 parts.append(float(np.logaddexp.reduce(gains + of_group * total)) - paid)
@@ -241,7 +245,7 @@ class Forecast:
         if short(0.0) >= 0.0:
             return 0.0
         # The first group alone certifies here, and every group has more the larger the total is.
-        _, of_first, gains, _ = bets[0]
+        _, of_first, gains, *_ = bets[0]
         positive = of_first > 0.0
         enough = float(np.min((self.log_threshold - gains[positive]) / of_first[positive]))
         return float(brentq(short, 0.0, enough + 1e-9, xtol=1e-10))

@@ -270,5 +270,5 @@ def test_views_of_both_targets_share_what_their_target_has():
     assert "in the headline and all 2 other views together" in promise(certificate)
     math = certificate.view("math")
     assert math.on_new_items is certificate.view("math (new items)")
-    assert answer(math).first.startswith("On these 40 items, 2 of 5 models could be best; ")
+    assert answer(math).first.startswith("On these 40 items, 3 of 5 models could be best; ")
     assert answer(math).new_items.startswith(f"On {KIND}, ")
