@@ -24,7 +24,7 @@ def wrong_runs(*, n: int, seed: int, file_order: bool = False) -> int:
         scores = Scores.of(panels, models=["new", "old"], items=[f"q{i}" for i in range(N_ITEMS)])
         checkpoints = Checkpoints(order_seed=int(rng.integers(2**53)))
         made = Gate(POLICY, scores, checkpoints=checkpoints)
-        plan = first_run_plan(made._evidence.design)
+        plan = first_run_plan(made._evidence.headline.design)
         for checkpoint in plan.checkpoints:
             places = plan.new_places(checkpoint.number)
             if file_order:

@@ -221,7 +221,7 @@ class PenaltyBySize(GramPenalty):
         target._n_sources += 1
 
     def bet(self, stakes: Floats) -> None:
-        """Tell from the same sums what these stakes pay: stakes x (batch)."""
+        """Pay for these stakes from now on, from the same sums: stakes x (batch)."""
         self._powers = self._powers_of(stakes)
         self.coefficients = np.concatenate(list(self._powers.values()), axis=-1)
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from bbedge.core.arrays import UNIT, Array, Floats, Mask, Places, Rows, Space, State, with_prefix
 from bbedge.core.design import Design
-from bbedge.core.gram import gram_penalty, has_common_sums
+from bbedge.core.gram import PenaltyBySize, gram_penalty, has_common_sums
 from bbedge.core.margins import FORGOTTEN, LEAST_SLOPE, least_advantage, log_sum
 from bbedge.core.panels import BlockLayout, model_means
 from bbedge.core.penalties import (
@@ -143,10 +143,12 @@ class Mixture:
             for centre, penalty in self.penalties.items():
                 penalty.join([each[centre] for each in (before, fresh) if centre in each])
         else:
-            for centre, penalty in self.penalties.items():
-                penalty.bet(self._centred(self._stakes, centre))
-            if len(self._stakes) == len(self._log_weights):  # no stake will need the other centre any more
-                self.penalties = {centre: each for centre, each in self.penalties.items() if each.is_needed}
+            common = {centre: each for centre, each in before.items() if isinstance(each, PenaltyBySize)}  # all are
+            for centre, each in common.items():
+                each.bet(self._centred(self._stakes, centre))
+            # Once the last stakes have entered, none will need the other centre any more.
+            is_open = len(self._stakes) < len(self._log_weights)
+            self.penalties = {centre: each for centre, each in common.items() if is_open or each.is_needed}
         self._lay_out()
 
     def _feed(self, penalties: Mapping[str, Penalty], means: Columns, residuals: Columns, shift: float) -> None:

@@ -140,15 +140,6 @@ class Penalty(ABC):
                 for name, array in self._arrays.items():
                     array[to_place, ...] = part._arrays[name][from_place, ...]
 
-    def bet(self, stakes: Floats) -> None:
-        """Tell from the same sums what these stakes pay, where no stake changes the sums."""
-        raise NotImplementedError
-
-    @property
-    def is_needed(self) -> bool:
-        """Whether there is anything to pay for, here or where sums are handed on."""
-        return True
-
     def _is_of_pairs(self, array: Array) -> bool:
         return bool(array.ndim == 3 + len(self._pairs.batch))  # and else of models
 

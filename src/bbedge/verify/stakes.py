@@ -1,4 +1,4 @@
-"""Whether the stakes that a certificate states are those of its rule, as far as that can be told without scores."""
+"""Whether the stakes that a certificate states are those of its rule, as far as that shows without scores."""
 
 from __future__ import annotations
 
